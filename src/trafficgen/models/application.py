@@ -120,7 +120,12 @@ SAFE_SHARE = 0.85
 #: from 0.5 to 5 Mbit/s.
 RUNG_SHARE = 0.79
 #: How far these are from it (log, standard deviation).
-_SHARE_SPREAD = 0.12
+SHARE_SPREAD = 0.12
+#: Of sessions at one rung, so many have no other one: an assumption.
+STAYS = 0.5
+#: The lowest rung of the same ladders, kbit/s, and its spread (log, standard deviation); so many
+#: players have begun at another one, whose rate is any of the range.
+_LOWEST_RUNG_KBPS, _LOWEST_SPREAD, _ELSEWHERE = 250.0, 0.5, 0.1
 #: Rates of rungs, kbit/s, and how many parts lists may have: a day of segments of 1 s.
 _LOWEST_KBPS, _HIGHEST_KBPS = 1e-3, 1e12
 #: Shortest segment, s: what follows is in whole segments.
@@ -444,7 +449,7 @@ def complete_ladder(
         return ladder
     safe_kbps = SAFE_SHARE * throughput_kbps
     # Whether there was room for a rung depends on the player's share, too.
-    unsure = math.hypot(spread, _SHARE_SPREAD)
+    unsure = math.hypot(spread, SHARE_SPREAD)
     beyond = chance_of_step(step, unsure, math.log(safe_kbps / top_kbps))
     if chance_of_no_more(len(ladder), beyond) >= 0.5:
         return ladder
@@ -500,6 +505,14 @@ def chance_of_no_between(low_kbps: float, high_kbps: float) -> float:
 def chance_of_end(rungs: int) -> float:
     """Return how likely a ladder has no more than so many rungs, if it has these."""
     return _ENDS if rungs >= _USUAL_RUNGS else _ENDS_EARLY
+
+
+def odds_of_lowest(rate_kbps: float) -> float:
+    """Return how much likelier a rate is for the rung a player begins at than for any rung."""
+    off = math.log(rate_kbps / _LOWEST_RUNG_KBPS) / _LOWEST_SPREAD
+    density = math.exp(-0.5 * off**2) / (_LOWEST_SPREAD * math.sqrt(2 * math.pi))
+    low_kbps, high_kbps = _STEP_RANGE_KBPS
+    return _ELSEWHERE + (1 - _ELSEWHERE) * density * math.log(high_kbps / low_kbps)
 
 
 def chance_of_step(step: float, spread: float, least: float) -> float:

@@ -15,7 +15,13 @@ import numpy as np
 from trafficgen.errors import SimulationWarning
 from trafficgen.generation.posterior import PosteriorSampler, draw_estimate, refuse_wide_intervals
 from trafficgen.models import Application, Estimate, Model, PublishedModel
-from trafficgen.models.application import PlayerPolicy, PolicyFamily
+from trafficgen.models.application import (
+    SAFE_SHARE,
+    SHARE_SPREAD,
+    STAYS,
+    PlayerPolicy,
+    PolicyFamily,
+)
 from trafficgen.progress import report_each
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.applications import UnvisitedRungs
@@ -26,8 +32,9 @@ from trafficgen.units import kbps_from_bps
 _PURPOSE = "simulate/runs"
 #: Policies that a fit weighs and that choose rungs, equally likely where a capture shows none.
 _CHOOSING: tuple[PolicyFamily, ...] = ("throughput", "buffer", "bola", "dynamic", "mpc")
-#: Of players that are seen at one rung alone, so many have no other one: an assumption.
-_STAYS = 0.5
+
+#: Policies that take a share of the throughput: that of players in use where it is not known.
+_BY_THROUGHPUT: tuple[PolicyFamily, ...] = ("throughput", "dynamic")
 
 #: Plays a model with options, and what says where its unvisited rungs are.
 Play = Callable[[Model | PublishedModel, SimulateOptions, UnvisitedRungs], SimulationResult]
@@ -154,7 +161,7 @@ def _draw_policy(
     policy: PlayerPolicy | None, generator: np.random.Generator, *, rungs: int
 ) -> PlayerPolicy:
     """Return a policy by the weights, the likeliest one with its parameters drawn."""
-    stays = _STAYS if rungs == 1 else 0.0
+    stays = STAYS if rungs == 1 else 0.0
     weights: dict[PolicyFamily, float] = dict.fromkeys(_CHOOSING, (1 - stays) / len(_CHOOSING))
     weights["fixed"] = stays
     if policy is not None:
@@ -162,7 +169,11 @@ def _draw_policy(
     shares = np.array([*weights.values()])
     family = [*weights][int(generator.choice(shares.size, p=shares / shares.sum()))]
     if policy is None or family != policy.family:
-        return PlayerPolicy(family=family, weight=weights[family])
+        share = SAFE_SHARE * float(np.exp(SHARE_SPREAD * generator.standard_normal()))
+        usual = PlayerPolicy(family=family, weight=weights[family])
+        if family not in _BY_THROUGHPUT:
+            return usual
+        return usual.model_copy(update={"parameters": {"throughput_share": share}})
     parameters = {
         name: draw_estimate(value, "log", generator) if isinstance(value, Estimate) else value
         for name, value in policy.parameters.items()

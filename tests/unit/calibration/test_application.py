@@ -463,16 +463,18 @@ def _policy_of_played(tmp_path: Path, settings: dict[str, Any], *, seed: int) ->
     return policy
 
 
-def test_one_rung_leaves_all_policies_alike() -> None:
-    sizes = 300_000 * content(40) ** 0.1
-    times = player(sizes, segment_s=2.0, rate_kbps=3000)
+@pytest.mark.parametrize(("kbps", "is_fixed"), [(1200, True), (300, False)])
+def test_one_rung_is_the_only_one_unless_players_begin_there(
+    kbps: float, *, is_fixed: bool
+) -> None:
+    sizes = 250.0 * kbps * content(40) ** 0.1
+    times = player(sizes, segment_s=2.0, rate_kbps=1.5 * kbps)
     found, _ = recognise_application(exchanges_of(sizes, times), first_media_ns=NS_PER_S)
     assert found is not None
     assert found.policy is not None
-    assert found.policy.family == "fixed"
-    # But for shares of the throughput hardly above that of the time in which it was busy.
-    assert found.policy.weight == pytest.approx(1 / 6, rel=1e-3)
-    assert len(found.policy.alternatives) == 5
+    assert (found.policy.family == "fixed") == is_fixed
+    assert found.policy.weight > 0.2
+    assert len(found.policy.alternatives) > 1
 
 
 def test_a_player_that_climbs_far_visits_no_pages() -> None:

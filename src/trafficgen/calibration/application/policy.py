@@ -25,7 +25,7 @@ from pydantic import JsonValue
 from trafficgen.calibration.application.likely_ladders import LikelyLadder
 from trafficgen.calibration.application.playback import Downloads, Playback
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
-from trafficgen.models.application import SAFE_SHARE
+from trafficgen.models.application import SAFE_SHARE, STAYS, odds_of_lowest
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
@@ -172,7 +172,10 @@ def fit_policy(sessions: Sequence[Decisions]) -> tuple[PlayerPolicy | None, str]
     # Families first, whichever ladder it is: which of them a top rules out must not choose it.
     weights = dict(zip(_GRIDS, worth.sum(axis=0) / worth.sum(), strict=True))
     # Families that explain the same differ by rounding: of these the first is named.
-    best, *others = sorted(weights, key=lambda family: -round(weights[family], _DIGITS))
+    order = sorted(weights, key=lambda family: -round(weights[family], _DIGITS))
+    if order[0] == "fixed" and weights["fixed"] < STAYS:
+        order.append(order.pop(0))  # rather one that changes, whichever it is
+    best, *others = order
     own = worth[:, list(_GRIDS).index(best)]
     ladders = sessions[0].choices.ladders
     place = _choose_ladder(ladders, own)
@@ -323,7 +326,7 @@ def _weigh_candidates(
         if published.any():
             prior[own] *= 1 - _AS_PUBLISHED
             prior[published] += _AS_PUBLISHED / np.count_nonzero(published)
-        prior[own] *= 1 / len(_GRIDS) if is_sure else _PRIORS[family]
+        prior[own] *= _weigh_family(family, visited, is_sure=is_sure)
         worth.append(likelihood[:, own] @ prior[own])
     return _Weighed(
         candidates,
@@ -334,6 +337,20 @@ def _weigh_candidates(
         predicted,
         np.log(prior),
     )
+
+
+def _weigh_family(family: PolicyFamily, visited_kbps: Sequence[float], *, is_sure: bool) -> float:
+    """Return how likely a family is beforehand, up to a factor.
+
+    A player that surely stays at one rung has no other one, or stays at the lowest.
+    """
+    if not is_sure:
+        return _PRIORS[family]
+    if len(visited_kbps) > 1:
+        return 1 / len(_GRIDS)
+    if family == "fixed":
+        return STAYS
+    return (1 - STAYS) * odds_of_lowest(visited_kbps[0]) / (len(_GRIDS) - 1)
 
 
 def _weigh_shares(sessions: Sequence[Decisions], candidates: list[_Candidate]) -> FloatArray:
