@@ -140,12 +140,17 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
     )
     for why, count in unknown.most_common():
         yield f"Stalls are not known of {format_count(count, 'capture')}: {why}."
-    chunks, right = (sum(one[key] for one in youtube) for key in ("chunks", "right"))
+    # Records made before the baseline was counted have none.
+    chunks, right, commonest = (
+        sum(one.get(key, 0) for one in youtube) for key in ("chunks", "right", "commonest")
+    )
+    baseline = f" ({commonest} if each is taken for its session's commonest)" if commonest else ""
     reasons = "; ".join(dict.fromkeys(one["why"] for one in youtube if one["why"]))
     yield (
-        f"YouTube over QUIC, quality of each chunk of video (goal 80%): {right} of {chunks}. Its"
-        " player requests ranges of bytes, whose sizes alone show no rung; bytes of video for as"
-        " much audio do, where a quality stays for a few ranges and is well apart from others"
+        f"YouTube over QUIC, quality of each chunk of video (goal 80%): {right} of"
+        f" {chunks}{baseline}. Its player requests ranges of bytes, whose sizes alone show no rung;"
+        " bytes of video for as much audio do, where a quality stays for a few ranges and is well"
+        " apart from others"
         f"{f' ({reasons})' if reasons else ''}."
     )
 

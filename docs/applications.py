@@ -46,6 +46,8 @@ _MOST_HEADER_BYTES, _LOG_S = 400, 1.5
 _SEGMENT, _LEAST_KBPS = re.compile(r"(.*[-_])\d+\.(?:m4s|ts)$"), 100.0
 #: Sessions whose fits are not about segments hold none of this.
 _SEGMENT_S = {"abr": 2.0, "fixed": 4.0, "quic": 2.0, "dash": 2.0, "hls": 2.0}
+#: Qualities in the logs of YouTube's player, which has a new one so long after its request, s.
+_QUALITIES, _QUALITY_S = ("tiny", "small", "medium", "large", "hd720", "hd1080"), 0.2
 _YOUTUBE = ("requet_A_baseline_Mar22_exp_41", "requet_A_movement_Apr20_exp_135")
 
 
@@ -326,8 +328,9 @@ def _judge_capacity(
 def _youtube_rows() -> Iterator[dict[str, object]]:
     """Yield how many chunks of a session are at a rung that stands for their quality.
 
-    A chunk is played when all that was in the buffer at its request has been. A rung stands for one
-    quality, and a quality for one rung, so that most chunks are right.
+    The player logs the quality that it requests, not the one that it shows: all changes in these
+    logs follow a request by less than 0.2 s, also those while nothing was left to show. A rung
+    stands for one quality, and a quality for one rung, so that most chunks are right.
     """
     for name in _YOUTUBE:
         fit, exchanges = _fit(RECORDED / "streaming" / f"{name}.pcap")
@@ -336,12 +339,12 @@ def _youtube_rows() -> Iterator[dict[str, object]]:
         requests_s = exchanges.column("request_ns")[exchanges.column("kind") == "media"] / NS_PER_S
         place = RECORDED / "traces" / f"{name}_playback.csv"
         with place.open(encoding="utf-8", newline="") as file:
-            log = [one for one in csv.DictReader(file) if one["quality"] not in ("", "unlabelled")]
+            # A row of two qualities is about the time before and after a change.
+            log = [one for one in csv.DictReader(file) if one["quality"] in _QUALITIES]
         times_s = np.array([float(one["epoch_ms"]) for one in log]) / 1e3
-        held_s = np.interp(requests_s, times_s, [float(one["buffer_health_s"]) for one in log])
-        played = np.minimum(np.searchsorted(times_s, requests_s + held_s), len(log) - 1)
+        logged = np.minimum(np.searchsorted(times_s, requests_s + _QUALITY_S), len(log) - 1)
         rungs = [_find_rung(application, at_s - first_s) for at_s in requests_s]
-        qualities = [log[row]["quality"] for row in played]
+        qualities = [log[row]["quality"] for row in logged]
         places = [np.unique(one, return_inverse=True)[1] for one in (rungs, qualities)]
         counts = np.zeros([one.max() + 1 for one in places])
         np.add.at(counts, tuple(places), 1)
@@ -350,6 +353,7 @@ def _youtube_rows() -> Iterator[dict[str, object]]:
             "session": name,
             "chunks": len(requests_s),
             "qualities": len(set(qualities)),
+            "commonest": int(counts.sum(axis=0).max()),
             "right": 0 if application is None or not application.rungs else right,
             "why": fit.model.absent.get("application"),
         }
