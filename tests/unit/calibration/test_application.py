@@ -235,6 +235,34 @@ def test_audio_is_a_clock_of_the_media_in_ranges_of_video() -> None:
     assert "ranges of bytes" in absent["application.segment_s"]
 
 
+def test_ranges_of_the_most_bytes_are_of_a_rung_by_what_is_behind() -> None:
+    """A player requests what is behind: 25 s or 2 MB, and less as it begins."""
+    asked: list[int] = []
+    sizes: list[float] = []
+    rates: list[float] = []
+    video_s, audio_s = 0.0, 0.0
+    while video_s < 500:
+        kbps = 380.0 if 150 < video_s < 300 else 900.0
+        length_s = min(25.0, 2.0 * 1.5 ** (len(sizes) // 2))
+        if video_s <= audio_s:
+            size = min(2e6, kbps / 8e-3 * length_s)
+            asked.append(660)
+            rates.append(kbps)
+            video_s += size / kbps * 8e-3
+        else:
+            size = 128 / 8e-3 * length_s
+            asked.append(597)
+            audio_s += length_s
+        sizes.append(size)
+    times_s = np.linspace(1.0, 10.0 * len(sizes), len(sizes), dtype=np.float64)
+    exchanges = exchanges_of(np.array(sizes), (times_s, times_s + 1), request_bytes=np.array(asked))
+    found, _ = recognise_application(exchanges, first_media_ns=NS_PER_S)
+    assert found is not None
+    low = sum(kbps < 500 for kbps in rates)
+    assert [one.segments for one in found.rungs] == pytest.approx([low, len(rates) - low], abs=2)
+    assert [one.rate_kbps.value for one in found.rungs] == pytest.approx([380, 900], rel=0.15)
+
+
 def test_hours_of_ranges_have_rungs_in_bounded_memory() -> None:
     rates = np.repeat([250.0, 600.0], 125).tolist()
     tracemalloc.start()

@@ -1,15 +1,21 @@
 """Rungs of a player that requests ranges of bytes of video and audio in turn.
 
 A range has about as many bytes at one rung as at another, so that sizes alone do not show rungs.
-But the two are fetched together, and audio is of one rate: its bytes are a clock of the media, and
-bytes of video for as much audio are the rung. At the right rung video stays as far ahead of audio
-as it was, at another one it runs away. Where the player takes whole ranges, those of video last
-about as long as those of audio.
+But audio is of one rate: its bytes are a clock of the media. A player requests what it has less of,
+so that video gets ahead of audio and falls behind by turns: at the right rung it does, at another
+one it runs away. Where the player takes whole ranges, those of video last about as long as those
+of audio. Ladders have about equal steps, so that few of them need be tried; the rates of those
+rungs that were used are then moved to where they explain the ranges best.
+
+This is a hidden Markov chain (Rabiner, 1989) of the rung and of how far video is ahead. Its values
+were set by the group A of the captures of Requet (Gutterman and others, 2019), of one quality each
+and in pairs of one title put together.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,25 +23,35 @@ import numpy as np
 from trafficgen.models import Estimate
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes
 
-#: How far video is ahead of audio (standard deviation, and at most), in steps; in ranges of audio.
-_AHEAD, _MOST_AHEAD, _STEP = 0.5, 2.0, 0.1
+#: How far video is ahead of audio, in ranges of audio: at most, in steps, and at the start or after
+#: what is not accounted for (standard deviation), which has this probability at each range.
+_MOST_AHEAD, _AHEAD_STEP, _AHEAD, _LOST = 4.0, 0.2, 1.0, 0.01
+#: The next range is of what is behind but for this (scale of a logistic law), or of either kind in
+#: this share of the requests.
+_LEAN, _EITHER = 0.15, 0.05
+#: Content makes a range of video (true) or of audio as much shorter or longer in media (part).
+_SPREADS, _STEP_SPREAD = {True: 0.3, False: 0.05}, 0.02
 #: Ranges of video are whole, as long as those of audio but for this (standard deviation of logs),
-#: or of any length up to the longest, each with an even chance.
-_WHOLE_SPREAD, _LONGEST, _LEAST = 0.08, 1.15, 1e-6
+#: with this probability, or of any length up to the longest.
+_WHOLE_SPREAD, _WHOLE_SHARE, _LONGEST, _LEAST = 0.08, 0.2, 1.15, 1e-3
 #: ... where a shorter one is as likely at any length (density of logs: over a factor of 150).
 _SHORTER = 0.2
-#: Rungs that are tried are this factor apart, from a tenth to ten times of that whose whole range
-#: is the largest; those of a ladder are apart by the other factor at least.
-_FINE_STEP, _FINE_STEPS, _LEAST_STEP, _MOVES = 1.06, 40, 1.25, (-3, -2, -1, 1, 2, 3)
-#: Logarithms of how likely a switch before a range is, and one more rung.
-_SWITCH, _NEW_RUNG, _MOST_RUNGS = -5.0, -8.0, 6
+#: Rates that are tried are this factor apart, down from the highest, whose whole ranges are so much
+#: larger than the largest range is: to the lowest, a part of the rate of audio.
+_FINE_STEP, _ABOVE, _LEAST_VIDEO = 1.06, 3.0, 0.5
+#: Steps of ladders that are tried, in those: 1.7, 1.9 and 2.1, where services recommend 1.5 to 2
+#: (Apple's authoring specification of HLS); rungs stay so far apart as they are moved by so many.
+_LADDER_STEPS, _LEAST_APART, _MOVES = (9, 11, 13), 4, (-3, -2, -1, 1, 2, 3)
+#: Probability of a switch before a range of video.
+_SWITCH = 0.02
 #: Part of the ranges of audio that are no longer than a whole one.
 _WHOLE = 0.9
-#: Time and memory grow with the square of the ranges of video that are looked at together: these
-#: are no more. Rungs are looked for in so many parts of a longer session.
-_MOST_TOGETHER, _MOST_PARTS = 128, 8
+#: Rungs are looked for in so many parts of a longer session, of so many ranges of video each.
+_PARTS, _MOST_TOGETHER = 4, 64
 #: Most media that a player holds, s; audio of video services mostly has this rate (AAC, kbit/s).
 _MOST_HELD_S, _USUAL_AUDIO_KBPS = 120.0, 128.0
+
+_TINY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,6 +67,29 @@ class RangeRungs:
     video_per_audio: FloatArray
 
 
+@dataclass(frozen=True)
+class _Steps:
+    """What each range says at each rate that is tried.
+
+    Attributes:
+        is_video: Which are of the video, shape (n,).
+        moves: How far video gets ahead by it, in ranges of audio, shape (n, rates).
+        turns: How likely its kind is, by how far video is ahead, shape (n, steps ahead).
+        lengths: How likely it has its length, shape (n, rates).
+    """
+
+    is_video: BoolArray
+    moves: FloatArray
+    turns: FloatArray
+    lengths: FloatArray
+
+    def select(self, chosen: IntArray) -> _Steps:
+        """Return those of some ranges."""
+        return _Steps(
+            self.is_video[chosen], self.moves[chosen], self.turns[chosen], self.lengths[chosen]
+        )
+
+
 def find_range_rungs(size_bytes: FloatArray, is_audio: BoolArray) -> RangeRungs:
     """Find the rungs of ranges of video.
 
@@ -59,61 +98,102 @@ def find_range_rungs(size_bytes: FloatArray, is_audio: BoolArray) -> RangeRungs:
         is_audio: Which are of the audio; some are, and some are not.
     """
     sizes = size_bytes / float(np.quantile(size_bytes[is_audio], _WHOLE))
-    largest = float(sizes[~is_audio].max())
-    steps = np.arange(-_FINE_STEPS, _FINE_STEPS, dtype=np.float64)
-    rates: FloatArray = largest / _LONGEST * np.exp(np.log(_FINE_STEP) * steps)
-    begins = np.flatnonzero(~is_audio)[_MOST_TOGETHER::_MOST_TOGETHER]
-    of_size, of_kind = np.split(sizes, begins), np.split(is_audio, begins)
-    chosen: list[int] = []
-    for number in np.unique(np.linspace(0, len(begins), _MOST_PARTS).astype(np.int64)):
-        for place in _choose_rungs(_weigh_runs(of_size[number], of_kind[number], rates)):
-            if _is_far(place, chosen):
-                chosen.append(place)
-    chosen = chosen[:_MOST_RUNGS]
-    states = [
-        _decode_runs(_weigh_runs(*part, rates[chosen]), np.arange(len(chosen))[np.newaxis])[0]
-        for part in zip(of_size, of_kind, strict=True)
-    ]
-    used, of_range = np.unique(np.concatenate(states), return_inverse=True)
-    found = rates[np.array(chosen)[used]]
-    return RangeRungs(np.argsort(np.argsort(found))[of_range], np.sort(found))
+    highest = max(_ABOVE * float(sizes[~is_audio].max()), _LEAST_VIDEO)
+    count = int(np.log(highest / _LEAST_VIDEO) / np.log(_FINE_STEP)) + 1
+    rates: FloatArray = highest * np.exp(-np.log(_FINE_STEP) * np.arange(count)[::-1])
+    steps = _describe_ranges(sizes, is_audio, rates)
+    part = steps.select(_list_parts(steps.is_video))
+    chosen = _find_used(part, _choose_ladder(part))
+    while (moved := _choose(part, _move_rungs(chosen, count))) != chosen:
+        chosen = moved
+    states = _decode(steps, chosen)[steps.is_video]
+    used, of_range = np.unique(states, return_inverse=True)
+    return RangeRungs(of_range, rates[np.array(chosen)[used]])
 
 
-def _choose_rungs(runs: FloatArray) -> list[int]:
-    """Return the places of the rates that explain the ranges of video, no more than needed."""
-    rates = runs.shape[2]
-    chosen: list[int] = []
-    score = -np.inf
-    while len(chosen) < _MOST_RUNGS:
-        tried = [[*chosen, place] for place in range(rates) if _is_far(place, chosen)]
-        more = _choose(runs, tried)
-        # The rungs before may have been between two.
-        while (moved := _choose(runs, _move_rungs(more[2], rates)))[1] > more[1]:
-            more = moved
-        if more[1] + _NEW_RUNG <= score:
-            break
-        _, score, chosen = more
-    return chosen
+def _find_used(steps: _Steps, chosen: list[int]) -> list[int]:
+    """Return the rates, ascending, that ranges of video have by the likeliest rungs of each."""
+    return [chosen[rung] for rung in np.unique(_decode(steps, chosen)[steps.is_video])]
 
 
-def _is_far(place: int, others: list[int]) -> bool:
-    """Return whether a rate is as far from others as rungs are."""
-    return all(abs(place - one) * np.log(_FINE_STEP) >= np.log(_LEAST_STEP) for one in others)
+def _list_parts(is_video: BoolArray) -> IntArray:
+    """Return the places of ranges in which rungs are looked for: all, or those of some parts."""
+    video = np.flatnonzero(is_video)
+    begins = np.linspace(0, len(video) - _MOST_TOGETHER, _PARTS).astype(np.int64)
+    if len(video) <= _PARTS * _MOST_TOGETHER:
+        return np.arange(len(is_video))
+    parts = [np.arange(video[one], video[one + _MOST_TOGETHER - 1] + 1) for one in begins]
+    return np.concatenate(parts)
 
 
-def _choose(runs: FloatArray, tried: list[list[int]]) -> tuple[IntArray, float, list[int]]:
-    """Return the likeliest of some sets of rates: its states, their score, and the set."""
-    states, score, best = _decode_runs(runs, np.array(tried))
-    return states, score, tried[best]
+def _describe_ranges(sizes: FloatArray, is_audio: BoolArray, rates: FloatArray) -> _Steps:
+    """Return what each range says.
+
+    Args:
+        sizes: In ranges of audio.
+        is_audio: Which are of the audio.
+        rates: Video in as much media as a range of audio has, shape (rates,).
+    """
+    lengths = sizes[:, np.newaxis] / rates
+    # No range has more bytes than the largest one.
+    of_most = np.minimum(1.0, sizes[~is_audio].max() / rates)
+    whole = np.exp(-0.5 * (np.log(lengths / of_most) / _WHOLE_SPREAD) ** 2)
+    whole /= _WHOLE_SPREAD * np.sqrt(2 * np.pi)
+    shorter = np.where(lengths < _LONGEST, (1 - _WHOLE_SHARE) * _SHORTER, _LEAST)
+    audio = is_audio[:, np.newaxis]
+    video_next = (1 - _EITHER) / (1 + np.exp(_list_leads() / _LEAN)) + _EITHER / 2
+    return _Steps(
+        is_video=~is_audio,
+        moves=np.where(audio, -sizes[:, np.newaxis], lengths),
+        turns=np.where(audio, 1 - video_next, video_next),
+        lengths=np.where(audio, 1.0, shorter + _WHOLE_SHARE * whole),
+    )
+
+
+def _list_leads() -> FloatArray:
+    """Return by how much video may be ahead of audio, in ranges of audio."""
+    count = round(_MOST_AHEAD / _AHEAD_STEP)
+    return np.asarray(_AHEAD_STEP * np.arange(-count, count + 1))
+
+
+def _weigh_start() -> FloatArray:
+    """Return how likely video is ahead by each lead at the start."""
+    near: FloatArray = np.exp(-0.5 * (_list_leads() / _AHEAD) ** 2)
+    return np.asarray(near / near.sum())
+
+
+def _choose_ladder(steps: _Steps) -> list[int]:
+    """Return the places of the rates, ascending, of the ladder that explains the ranges best."""
+    count = steps.moves.shape[1]
+    ladders: dict[int, list[list[int]]] = {}
+    for step in _LADDER_STEPS:
+        for lowest in range(min(step, count)):
+            ladder = list(range(lowest, count, step))
+            ladders.setdefault(len(ladder), []).append(ladder)
+    best = [_choose(steps, tried) for tried in ladders.values()]
+    return max(best, key=lambda ladder: _weigh(steps, [ladder])[0])
+
+
+def _choose(steps: _Steps, tried: list[list[int]]) -> list[int]:
+    """Return the likeliest of some sets of as many rates; the first of equal ones."""
+    return tried[int(_weigh(steps, tried).argmax())]
+
+
+def _weigh(steps: _Steps, tried: list[list[int]]) -> FloatArray:
+    """Return how likely all ranges are by each of some sets of as many rates (logarithm)."""
+    logs: FloatArray = np.zeros(len(tried))
+    for _, total in _follow(steps, np.array(tried)):
+        logs += np.log(total)
+    return logs
 
 
 def _move_rungs(chosen: list[int], count: int) -> list[list[int]]:
-    """Return sets of rates with one of them a little lower or higher, and the set itself."""
+    """Return a set of rates, ascending, and those with one of them a little lower or higher."""
     moved = [chosen]
     for at, step in itertools.product(range(len(chosen)), _MOVES):
-        place, others = chosen[at] + step, [*chosen[:at], *chosen[at + 1 :]]
-        if 0 <= place < count and _is_far(place, others):
-            moved.append([*chosen[:at], place, *chosen[at + 1 :]])
+        one = [*chosen[:at], chosen[at] + step, *chosen[at + 1 :]]
+        if one[0] >= 0 and one[-1] < count and np.diff(one).min(initial=count) >= _LEAST_APART:
+            moved.append(one)
     return moved
 
 
@@ -135,87 +215,86 @@ def measure_audio_rate(request_s: FloatArray, size_bytes: FloatArray) -> Estimat
     return Estimate(value=value, low=low, high=high, method="bytes of audio played and held")
 
 
-def _weigh_runs(sizes: FloatArray, is_audio: BoolArray, rates: FloatArray) -> FloatArray:
-    """Return how likely each run of ranges of video at each rate is, shape (first, last, rates).
+def _follow(steps: _Steps, sets: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield what is known with each range of its rung and of the lead of video before it.
+
+    All sets are followed together, which takes a fraction of the time of one after another.
 
     Args:
-        sizes: In ranges of audio.
-        is_audio: Which are of the audio.
-        rates: Video in as much media as a range of audio has, shape (rates,).
+        steps: What each range says.
+        sets: Places of the rates of each set, shape (sets, rungs).
+
+    Yields:
+        Probabilities, shape (sets, rungs, leads), and how likely the range was, shape (sets,).
     """
-    ahead = np.arange(-_MOST_AHEAD, _MOST_AHEAD + _STEP / 2, _STEP)
-    near = np.exp(-0.5 * (ahead / _AHEAD) ** 2)
-    video = np.flatnonzero(~is_audio)
-    # How far ahead video is after each run that began before, shape (first, rates, steps).
-    held = np.empty((len(video), len(rates), len(ahead)))
-    logs = np.zeros((len(video), len(rates)))
-    found = np.full((len(video), len(video), len(rates)), -np.inf)
-    begun = 0
-    for at in range(video[0], len(sizes)):
-        if is_audio[at]:
-            moves = np.full(len(rates), -sizes[at])
-        else:
-            held[begun], begun = near / near.sum(), begun + 1
-            moves = sizes[at] / rates
-            logs[:begun] += _weigh_lengths(moves)
-        now = _move(held[:begun], moves / _STEP) * near
-        total = now.sum(axis=2)
-        held[:begun] = now / np.maximum(total, np.finfo(float).tiny)[..., None]
-        logs[:begun] += np.log(np.maximum(total, np.finfo(float).tiny))
-        found[:begun, begun - 1] = logs[:begun]
-    return found
+    start = _weigh_start()
+    held: FloatArray = np.broadcast_to(start / sets.shape[1], (*sets.shape, len(start)))
+    for step, is_video in enumerate(steps.is_video):
+        if is_video:
+            held = _mix_rungs(held)
+        held = (1 - _LOST) * held + _LOST * start * (held.sum(axis=2, keepdims=True) + _TINY)
+        held = held * _weigh_step(steps, step, sets)
+        total = held.sum(axis=(1, 2))
+        held = held / total[:, np.newaxis, np.newaxis]
+        yield held, total
+        held = _move(held, steps.moves[step, sets], spread=_SPREADS[bool(is_video)])
 
 
-def _move(held: FloatArray, steps: FloatArray) -> FloatArray:
-    """Return where video is ahead after a move by so many steps at each rate, spread by one."""
+def _decode(steps: _Steps, chosen: list[int]) -> IntArray:
+    """Return the likeliest rung of each range by all that came before and after it.
+
+    Args:
+        steps: What each range says.
+        chosen: Places of the rates of the rungs.
+    """
+    sets, start = np.array([chosen]), _weigh_start()
+    before = [held[0].astype(np.float32) for held, _ in _follow(steps, sets)]
+    after: FloatArray = np.ones((*sets.shape, len(start)))
+    states = np.empty(len(before), dtype=np.int64)
+    for step in range(len(before) - 1, -1, -1):
+        states[step] = (before[step] * after[0]).sum(axis=1).argmax()
+        after = after * _weigh_step(steps, step, sets)
+        after = (1 - _LOST) * after + _LOST * (start * after).sum(axis=2, keepdims=True)
+        if steps.is_video[step]:
+            after = _mix_rungs(after)
+        spread = _SPREADS[bool(steps.is_video[step - 1])]
+        after = _move(after / after.max(), -steps.moves[step - 1, sets], spread=spread)
+    return states
+
+
+def _weigh_step(steps: _Steps, step: int, sets: IntArray) -> FloatArray:
+    """Return how likely a range is at each rung and lead, shape (sets, rungs, leads)."""
+    return np.asarray(steps.turns[step] * steps.lengths[step, sets][..., np.newaxis])
+
+
+def _mix_rungs(held: FloatArray) -> FloatArray:
+    """Return probabilities by rung after a switch to another one, if there was one."""
+    others = held.shape[1] - 1
+    if not others:
+        return held
+    total = held.sum(axis=1, keepdims=True)
+    return np.asarray((1 - _SWITCH) * held + _SWITCH / others * (total - held))
+
+
+def _move(held: FloatArray, moves: FloatArray, *, spread: float) -> FloatArray:
+    """Return probabilities by lead after moves at each rung, with what content adds to them.
+
+    Args:
+        held: Shape (sets, rungs, leads).
+        moves: In ranges of audio, shape (sets, rungs).
+        spread: Standard deviation of a move, as a part of it.
+    """
     count = held.shape[2]
-    places = np.arange(count) - np.round(steps).astype(np.int64)[:, None]
-    inside = (places >= 0) & (places < count)
-    rows = np.arange(len(steps))[:, None]
-    moved = np.where(inside, held[:, rows, np.clip(places, 0, count - 1)], 0.0)
-    spread = 0.5 * moved
-    spread[..., 1:] += 0.25 * moved[..., :-1]
-    spread[..., :-1] += 0.25 * moved[..., 1:]
-    return spread
-
-
-def _weigh_lengths(lengths: FloatArray) -> FloatArray:
-    """Return the logarithm of how likely a range of video has some lengths (density of logs)."""
-    whole = np.exp(-0.5 * (np.log(lengths) / _WHOLE_SPREAD) ** 2)
-    whole /= _WHOLE_SPREAD * np.sqrt(2 * np.pi)
-    return np.log(np.where(lengths < _LONGEST, 0.5 * _SHORTER, _LEAST) + 0.5 * whole)
-
-
-def _decode_runs(runs: FloatArray, tried: IntArray) -> tuple[IntArray, float, int]:
-    """Return the likeliest rates of the ranges of video by the likeliest of some sets of rates.
-
-    All sets are looked at together, which takes a fraction of the time of one after another.
-
-    Args:
-        runs: How likely each run is at each rate, shape (first, last, all rates).
-        tried: Places of the rates of each set, shape (sets, rates).
-
-    Returns:
-        The place in the set of each range's rate, how likely they are (logarithm), and the set.
-    """
-    count, shape = len(runs), (len(runs), *tried.shape)
-    begin, earlier = (np.zeros(shape, dtype=np.int64) for _ in range(2))
-    # Before a run was one at another rate, or none.
-    before, place = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-    is_own, logs = np.eye(tried.shape[1], dtype=np.bool_), np.zeros(tried.shape)
-    for last in range(count):
-        if last:
-            others = np.where(is_own, -np.inf, logs[:, np.newaxis])
-            before[last], place[last] = others.max(axis=2) + _SWITCH, others.argmax(axis=2)
-        options = before[: last + 1] + runs[: last + 1, last][:, tried]
-        begin[last] = options.argmax(axis=0)
-        logs = options.max(axis=0)
-        earlier[last] = np.take_along_axis(place, begin[last][np.newaxis], axis=0)[0]
-    best = int(logs.max(axis=1).argmax())
-    states = np.empty(count, dtype=np.int64)
-    last, rate = count - 1, int(logs[best].argmax())
-    while last >= 0:
-        first = int(begin[last, best, rate])
-        states[first : last + 1] = rate
-        last, rate = first - 1, int(earlier[last, best, rate])
-    return states, float(logs[best].max()), best
+    padded = np.zeros((moves.size, count + 2))
+    padded[:, 1:-1] = held.reshape(-1, count)
+    steps = moves.reshape(-1, 1) / _AHEAD_STEP
+    whole = np.floor(steps)
+    places = np.clip(np.arange(count) + 1 - whole.astype(np.int64), 0, count + 1)
+    rows = np.arange(moves.size)[:, np.newaxis] * (count + 2)
+    near, next_one = (padded.take(rows + one) for one in (places, np.maximum(places - 1, 0)))
+    moved = (near + (steps - whole) * (next_one - near)).reshape(held.shape)
+    aside = np.minimum((spread * moves / _AHEAD_STEP) ** 2 + _STEP_SPREAD, 1.0)[..., np.newaxis]
+    found: FloatArray = (1 - aside) * moved
+    found[..., 1:] += aside / 2 * moved[..., :-1]
+    found[..., :-1] += aside / 2 * moved[..., 1:]
+    return found
