@@ -80,7 +80,10 @@ _AUDIO_GAP, _AUDIO_SPREAD, _AUDIO_TURNS, _AUDIO_FEWEST = 1.4, 0.25, 0.5, 4
 _AUDIO_TOGETHER, _STRICT_SPREAD, _STRICT_TURNS = 0.5, 0.05, 0.8
 #: Requests for audio are shorter by so much (part), and by so many times what one differs from the
 #: usual; most requests (part) are of about the usual size (log), others ask for other things too.
-_REQUEST_STEP, _REQUEST_STEPS, _REQUEST_RANGE, _USUAL_REQUESTS = 0.04, 8.0, 0.25, 0.7
+_REQUEST_STEP, _REQUEST_STEPS, _REQUEST_RANGE, _USUAL_REQUESTS = 0.04, 8.0, 0.25, 0.6
+#: Audio begins anew in at least this share of the requests of the rarer kind: half would if kinds
+#: were drawn, less where a player that was cut off fills one kind after the other.
+_REQUEST_TURNS = 0.4
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ def _asks_for_audio(request_bytes: npt.NDArray[np.float64], is_single: BoolArray
     is_short = np.asarray(request_bytes < (short + long) / 2)
     turns = np.count_nonzero(np.diff(is_short.astype(np.int8)) == 1)
     rarer = min(np.count_nonzero(is_short), np.count_nonzero(~is_short))
-    return is_short if turns >= _AUDIO_TURNS * rarer else none
+    return is_short if turns >= _REQUEST_TURNS * rarer else none
 
 
 def _sum_from_median(

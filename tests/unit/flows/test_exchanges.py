@@ -83,6 +83,12 @@ def test_requests_for_ranges_of_audio_are_the_shorter_of_two_lengths() -> None:
     assert found.column("kind").tolist() == ["media", *["media", "audio"] * 9]
 
 
+def test_a_player_may_fetch_a_few_ranges_of_each_kind_in_turn() -> None:
+    asked = [*[658, 659, 660, 595, 597, 597, 658, 660, 595, 597] * 2, *[1244, 1335, 1246, 1890] * 3]
+    found = exchanges(ranges(asked)).column("kind").tolist()
+    assert found == ["audio" if size < 600 else "media" for size in asked]
+
+
 @pytest.mark.parametrize(
     "asked",
     [
