@@ -79,7 +79,7 @@ class PopulationFit(NotebookView):
         >>> fitted = trafficgen.fit_population(list(clips), workers=1)
         >>> rate_bps = fitted.population.laws["playout_rate_bps"]
         >>> print(f"{rate_bps.sessions} sessions, median {rate_bps.median.value:,.0f} bit/s")
-        3 sessions, median 416,433 bit/s
+        3 sessions, median 416,437 bit/s
         >>> fitted.left_out
         {}
     """
