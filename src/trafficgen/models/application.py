@@ -190,8 +190,7 @@ class PlayerPolicy(ModelPart):
     parameters: dict[str, PolicySetting] = Field(default_factory=dict)
     """Its likeliest settings by the names of ``chunked``, numbers with the range of likely ones."""
     rungs_above: int = Field(default=1, ge=0)
-    """Rungs above those that were visited with which the choices are likeliest; 0: there are none.
-    """
+    """Rungs above those that were visited with which the choices are likeliest; 0: no other."""
     rungs_between: bool = True
     """Whether there are rungs where those that were visited are further apart than usual."""
     weight: float = Field(ge=0, le=1)
