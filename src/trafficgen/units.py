@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
     IntArray = npt.NDArray[np.int64]
+    WholeArray = npt.NDArray[np.integer[Any]]
     BoolArray = npt.NDArray[np.bool_]
     Real = TypeVar("Real", float, FloatArray)
     Whole = TypeVar("Whole", int, IntArray)
@@ -19,12 +20,13 @@ else:
 
     def __getattr__(name: str) -> Any:
         """Return a type of arrays, so that help texts, which need units, do without numpy."""
-        if name not in ("FloatArray", "IntArray", "BoolArray"):
+        if name not in ("FloatArray", "IntArray", "WholeArray", "BoolArray"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         import numpy as np  # noqa: PLC0415
         import numpy.typing as npt  # noqa: PLC0415
 
         types = {"FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
+        types["WholeArray"] = np.integer
         globals().update({key: npt.NDArray[dtype] for key, dtype in types.items()})
         return globals()[name]
 
@@ -38,8 +40,9 @@ US_PER_MS = 1000
 BITS_PER_KILOBIT = 1000
 S_PER_HOUR = 3600
 HOURS_PER_DAY = 24
-#: Numbers that stay in the processor's cache from one operation to the next.
-_CACHED = 1 << 15
+#: Numbers that stay in the processor's cache from one operation to the next: long arrays are worked
+#: through in such blocks, which costs less time, and no memory for what lies between.
+BLOCK = 1 << 15
 #: Ethernet II header without the frame check sequence, as captures hold it.
 ETHERNET_HEADER_BYTES = 14
 #: Headers of Ethernet, IPv4 and TCP; with less of a frame, its flow is not known.
@@ -71,9 +74,17 @@ def ns_array_from_s(time_s: FloatArray) -> IntArray:
     time_s = np.ascontiguousarray(time_s, dtype=np.float64)
     time_ns = np.empty(time_s.shape, dtype=np.int64)
     source, target = time_s.reshape(-1), time_ns.reshape(-1)
-    for row in range(0, source.size, _CACHED):  # long arrays would be read three times
-        part = source[row : row + _CACHED] * NS_PER_S
-        target[row : row + _CACHED] = np.rint(part, out=part)
+    for row in range(0, source.size, BLOCK):
+        part = source[row : row + BLOCK] * NS_PER_S
+        target[row : row + BLOCK] = np.rint(part, out=part)
+    return time_ns
+
+
+def ns_in_place(time_s: FloatArray) -> IntArray:
+    """Turn seconds into whole nanoseconds, rounded to nearest, in their own memory, shape (n,)."""
+    time_ns: IntArray = time_s.view("int64")
+    for row in range(0, time_s.size, BLOCK):
+        time_ns[row : row + BLOCK] = ns_array_from_s(time_s[row : row + BLOCK])
     return time_ns
 
 

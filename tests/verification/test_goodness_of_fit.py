@@ -46,10 +46,9 @@ def fit_and_check(
     found = candidates[0]
     cells = law_cells(found.maximum.law, tick=tick, is_difference=gaps)
     assert cells is not None
-    ks = share_ticks(count_ticks(sample, tick=tick)).distance_to(
-        found.distribution, is_difference=gaps
-    )
-    return check_fit(sample, cells, ks=ks, generator=np.random.default_rng(seed))
+    counted = count_ticks(sample, tick=tick)
+    ks = share_ticks(counted).distance_to(found.distribution, is_difference=gaps)
+    return check_fit(counted, cells, ks=ks, generator=np.random.default_rng(seed))
 
 
 def clocked(gaps: FloatArray, *, tick: float) -> FloatArray:

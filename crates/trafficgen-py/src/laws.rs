@@ -298,6 +298,44 @@ pub fn sample_distance(py: Python<'_>, one: Array<'_>, other: Array<'_>) -> PyRe
     Ok(py.detach(|| laws::sample_distance(one, other)))
 }
 
+/// Values of a series, and which of them comes at each time; refuses places of no value.
+fn series<'a>(
+    values: &'a Array<'_>,
+    place: &'a PyReadonlyArray1<'_, u16>,
+) -> PyResult<(&'a [f64], &'a [u16])> {
+    let (values, place) = (values.as_slice()?, place.as_slice()?);
+    if place.iter().max().is_some_and(|most| usize::from(*most) >= values.len()) {
+        return Err(refuse("a place beyond the values"));
+    }
+    Ok((values, place))
+}
+
+/// Mean product of neighbours in a series.
+#[pyfunction]
+pub fn lag_one_mean(
+    py: Python<'_>,
+    values: Array<'_>,
+    place: PyReadonlyArray1<'_, u16>,
+) -> PyResult<f64> {
+    let (values, place) = series(&values, &place)?;
+    Ok(py.detach(|| laws::lag_one_mean(values, place)))
+}
+
+/// Variance of the sums over all blocks of neighbours; refuses blocks longer than the series.
+#[pyfunction]
+pub fn block_sum_variance(
+    py: Python<'_>,
+    values: Array<'_>,
+    place: PyReadonlyArray1<'_, u16>,
+    length: usize,
+) -> PyResult<f64> {
+    let (values, place) = series(&values, &place)?;
+    if length > place.len() {
+        return Err(refuse("a block longer than the series"));
+    }
+    Ok(py.detach(|| laws::block_sum_variance(values, place, length)))
+}
+
 /// First unit of each stretch of one rate, and the number of units; refuses unlike lengths.
 #[pyfunction]
 pub fn change_points<'py>(

@@ -40,6 +40,8 @@ fn _rust(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(laws::matrix_exponentials, module)?)?;
     module.add_function(wrap_pyfunction!(laws::sum_gaps, module)?)?;
     module.add_function(wrap_pyfunction!(laws::sample_distance, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::lag_one_mean, module)?)?;
+    module.add_function(wrap_pyfunction!(laws::block_sum_variance, module)?)?;
     module.add_function(wrap_pyfunction!(laws::change_points, module)?)?;
     module.add_function(wrap_pyfunction!(laws::window_modes, module)?)?;
     module.add_function(wrap_pyfunction!(laws::mix_normals, module)?)?;

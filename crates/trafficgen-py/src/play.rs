@@ -189,7 +189,7 @@ pub fn stable_order<'py>(
     Ok(py.detach(|| generate::stable_order(values)).into_pyarray(py))
 }
 
-/// Ranks of values from 1 on; equal ones share the mean of theirs.
+/// Ranks of values from 1 on; equal ones share the mean of theirs, and NaN has none.
 #[pyfunction]
 pub fn mean_ranks<'py>(
     py: Python<'py>,

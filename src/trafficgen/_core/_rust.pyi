@@ -36,6 +36,7 @@ __all__ = [
     "SteppedLaw",
     "__version__",
     "add_family",
+    "block_sum_variance",
     "chain_vectors",
     "change_points",
     "clock_ticks",
@@ -44,6 +45,7 @@ __all__ = [
     "follow_bursts",
     "frame_times",
     "join_stretches",
+    "lag_one_mean",
     "matrix_exponentials",
     "mean_ranks",
     "mix_normals",
@@ -267,6 +269,8 @@ def sum_gaps(
     spectrum: _Spectrum, gap_s: _Floats, rate_per_s: _Floats, first: _Floats
 ) -> tuple[_Floats, _Complexes, float]: ...
 def sample_distance(one: _Floats, other: _Floats) -> float: ...
+def lag_one_mean(values: _Floats, place: npt.NDArray[np.uint16]) -> float: ...
+def block_sum_variance(values: _Floats, place: npt.NDArray[np.uint16], length: int) -> float: ...
 def change_points(total: _Floats, time_s: _Floats, shortest: int, penalty: float) -> _Places: ...
 def window_modes(
     values: _Floats, firsts: list[int], stops: list[int], width: float

@@ -22,7 +22,7 @@ def ks_distance(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> float:
 
 
 def mean_ranks(values: FloatArray) -> FloatArray:
-    """Rank values from 1 on; ties share the mean of theirs, shape (n,)."""
+    """Rank values from 1 on; ties share the mean of theirs, NaN has none, shape (n,)."""
     return _core.mean_ranks(np.ascontiguousarray(values, dtype=np.float64))
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trafficgen.distributions.fitting.families import Unit
-from trafficgen.distributions.fitting.fit_law import PlayedLaw, fit_played_law
+from trafficgen.distributions.fitting.fit_law import PlayedLaw, fit_played_law, split_sample
+from trafficgen.distributions.fitting.ticks import Sample
 from trafficgen.distributions.law import Law
 from trafficgen.flows import gaps_s
 from trafficgen.processes.base import GeneratorOf
@@ -44,11 +45,6 @@ class PhasePackets:
         """Gaps, s, in order of time, shape (n - 1,)."""
         return gaps_s(self.time_ns)
 
-    @property
-    def sizes(self) -> FloatArray:
-        """IP total lengths as numbers, bytes, shape (n,)."""
-        return self.ip_bytes.astype(np.float64)
-
 
 @dataclass(frozen=True)
 class FittedProcess:
@@ -76,16 +72,18 @@ class LawFitter:
         other._known = self._known
         return other
 
-    def law(self, quantity: str, sample: FloatArray, unit: Unit) -> Law:
+    def law(self, quantity: str, sample: Sample, unit: Unit) -> Law:
         """Fit the law that generation uses for a quantity, whose name is that of its random stream.
 
-        The sample is in order of time, shape (n,), n > 0.
+        The sample is in order of time, shape (n,), n > 0, of floats or of whole numbers.
         """
-        key = quantity, unit, hashlib.sha256(sample.tobytes()).digest()
+        key = quantity, unit, hashlib.sha256(np.ascontiguousarray(sample).data).digest()
         fitted = self._known.get(key)
         if fitted is None:
-            tick, generator = self._tick_s if unit == "s" else 1.0, self.generator_of(quantity)
-            fitted = fit_played_law(sample, unit=unit, tick=tick, generator=generator)
+            tick = self._tick_s if unit == "s" else 1.0
+            split = split_sample(sample, unit=unit, tick=tick)
+            del sample  # as long as the session, and often of no further use to the caller
+            fitted = fit_played_law(split, unit=unit, generator=self.generator_of(quantity))
             self._known[key] = fitted
         if fitted.problem and fitted.ks > _NOTABLE_KS:
             self.problems[quantity] = fitted.problem

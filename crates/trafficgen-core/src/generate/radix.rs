@@ -25,6 +25,11 @@ pub(super) fn order_values(
     words.clear();
     words.extend((0..count).map(|place| ascending_key(value(place)) << KEY_BITS | place as u64));
     radix_sort(words, other, KEY_BITS, KEY_BITS);
+    order_ties(words, value);
+}
+
+/// Puts words in the order of their values where these are alike to single precision.
+fn order_ties(words: &mut [u64], value: impl Fn(usize) -> f64) {
     let exact = |word: &u64| value(*word as u32 as usize) + 0.0; // no negative zero
     for tied in words.chunk_by_mut(|one, next| one >> KEY_BITS == next >> KEY_BITS) {
         if tied.len() > 1 {
@@ -41,12 +46,23 @@ pub fn stable_order(values: &[f64]) -> Vec<i64> {
     words.into_iter().map(|word| i64::from(word as u32)).collect()
 }
 
-/// Ranks of values from 1 on; equal ones share the mean of theirs.
+/// Ranks of values from 1 on; equal ones share the mean of theirs, and NaN has none and stays.
+///
+/// Sorted where they are: series of ranks are the longest of a fit, and have no room for a buffer.
 #[must_use]
 pub fn mean_ranks(values: &[f64]) -> Vec<f64> {
-    let (mut words, mut ranks) = (Vec::new(), vec![0.0; values.len()]);
-    order_values(values.len(), |place| values[place], &mut words, &mut Vec::new());
+    let mut ranks = vec![f64::NAN; values.len()];
     let value = |word: &u64| values[*word as u32 as usize];
+    let mut words = Vec::with_capacity(values.len());
+    words.extend(
+        values
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| !value.is_nan())
+            .map(|(place, value)| ascending_key(*value) << KEY_BITS | place as u64),
+    );
+    words.sort_unstable();
+    order_ties(&mut words, |place| values[place]);
     let mut below = 0;
     for equal in words.chunk_by(|one, next| value(one) == value(next)) {
         let mean = below as f64 + (equal.len() + 1) as f64 / 2.0;
@@ -171,6 +187,8 @@ mod tests {
     fn equal_values_share_the_mean_of_their_ranks() {
         assert_eq!(mean_ranks(&[3.0, -0.0, 3.0, 0.0, 1e-40, 3.0]), [5.0, 1.5, 5.0, 1.5, 3.0, 5.0]);
         assert!(mean_ranks(&[]).is_empty());
+        let ranks = mean_ranks(&[2.0, f64::NAN, 1.0]);
+        assert!(ranks[0] == 2.0 && ranks[1].is_nan() && ranks[2] == 1.0);
     }
 
     proptest! {

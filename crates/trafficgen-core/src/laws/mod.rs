@@ -11,6 +11,7 @@ use std::sync::{PoisonError, RwLock};
 use self::real::{Dual, Real};
 
 mod beta;
+mod dependence;
 mod expon;
 mod fisk;
 mod gamma;
@@ -35,6 +36,7 @@ mod truncpareto;
 mod weibull_min;
 mod zipf;
 
+pub use self::dependence::{block_sum_variance, lag_one_mean};
 pub use self::law::{Bounds, Law, LawError};
 pub use self::likelihood::{mix_normals, Edges, GroupedSample, Maximum};
 pub use self::sample_distance::sample_distance;

@@ -17,8 +17,8 @@ import numpy as np
 
 from trafficgen._core import GroupedSample
 from trafficgen.distributions import Distribution
-from trafficgen.distributions.fitting.ticks import TickCounts, count_ticks
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.distributions.fitting.ticks import TickCounts, blocks_of, count_ticks
+from trafficgen.units import FloatArray, IntArray, WholeArray
 
 TINY = 1e-300
 
@@ -41,6 +41,8 @@ class CellSizes:
 
 
 _SIZES = CellSizes()
+#: Parts of a sample, contiguous in time, of which each is left out once.
+FOLDS = 5
 #: Interquartile range of a normal law, in standard deviations.
 _INTERQUARTILE = 1.349
 
@@ -113,13 +115,13 @@ class Cells:
     upper: IntArray  #: index of its upper edge, shape (k,)
     counts: FloatArray  #: values in each cell, shape (k,)
     values: FloatArray  #: a value that represents each cell, > 0, ascending, shape (k,)
-    place: IntArray  #: cell of each value of the sample, in the sample's order, shape (n,)
+    fold_counts: FloatArray  #: values in each cell by folds contiguous in time, shape (FOLDS, k)
     coarse_share: float  #: share of the values below 20 ticks, where a clock's rounding is felt
 
     @property
     def n(self) -> int:
         """Size of the sample."""
-        return int(self.place.size)
+        return int(self.counts.sum())
 
     @property
     def tick(self) -> float:
@@ -183,52 +185,65 @@ class Cells:
         return float(np.dot(self.counts, log_probabilities - self.log_widths))
 
 
-def group_into_cells(
-    values: FloatArray, *, tick: float, is_difference: bool, counted: TickCounts | None = None
-) -> Cells:
+def group_into_cells(sample: FloatArray, *, tick: float, is_difference: bool) -> Cells:
     """Group values >= 0 in their order in time, shape (n,), n > 0, into cells.
 
     Their granularity is ``tick``; gaps are differences of two clock readings, sizes are not.
-    ``counted`` are their ticks, if they are known.
     """
-    ticks = counted or count_ticks(values, tick=tick)
-    distinct, place = ticks.number, ticks.place
-    if distinct.size <= _SIZES.most_distinct:
-        lower_number, upper_number = distinct - 1, distinct
-    else:
-        ends = _geometric_ends(distinct, ticks.counts)
-        cell, place_of_distinct = np.unique(np.searchsorted(ends, distinct), return_inverse=True)
-        place = place_of_distinct[place]
-        lower_number, upper_number = ends[cell - 1], ends[cell]
-    counts = np.bincount(place).astype(np.float64)
+    return group_ticks(count_ticks(sample, tick=tick), is_difference=is_difference)
+
+
+def group_ticks(ticks: TickCounts, *, is_difference: bool) -> Cells:
+    """Group a sample that is counted by ticks, as :func:`group_into_cells` does."""
+    few = ticks.number.size <= _SIZES.most_distinct
+    ends = ticks.number if few else _geometric_ends(ticks)
+    starts = np.searchsorted(ticks.number, ends, side="right")
+    has_values = np.diff(starts, prepend=0) > 0
+    cell = np.flatnonzero(has_values)
+    before = ends - 1 if few else np.append(ends[0] - 1, ends[:-1])
+    lower_number, upper_number = before[cell], ends[cell]
+    starts = np.append(0, starts[cell][:-1])
+    counts = np.add.reduceat(ticks.counts, starts, dtype=np.float64)
+    products = np.multiply(ticks.number, ticks.counts, dtype=np.float64)
+    sums = np.add.reduceat(products, starts) * ticks.tick
     edge_number = np.unique(np.concatenate((lower_number, upper_number)))
-    edges = np.asarray((edge_number + 0.5) * tick, dtype=np.float64)
+    edges = np.asarray((edge_number + 0.5) * ticks.tick, dtype=np.float64)
     split = int(np.searchsorted(edge_number, ticks.median()))
-    sums = np.bincount(place, weights=values)
-    coarse = ticks.counts[ticks.number < _SIZES.coarse_ticks].sum()
+    coarse = np.searchsorted(ticks.number, ticks.number.dtype.type(_SIZES.coarse_ticks))
     return Cells(
-        below=ClockEdges(edges[:split], tick, is_difference),
-        above=ClockEdges(edges[split:], tick, is_difference),
+        below=ClockEdges(edges[:split], ticks.tick, is_difference),
+        above=ClockEdges(edges[split:], ticks.tick, is_difference),
         lower=np.searchsorted(edge_number, lower_number),
         upper=np.searchsorted(edge_number, upper_number),
         counts=counts,
-        values=np.maximum(sums / counts, 0.25 * tick),
-        place=place,
-        coarse_share=float(coarse) / values.size,
+        values=np.maximum(sums / counts, 0.25 * ticks.tick),
+        fold_counts=_count_folds(ticks.in_order, upper_number),
+        coarse_share=float(ticks.counts[:coarse].sum()) / ticks.size,
     )
 
 
-def _geometric_ends(distinct: IntArray, counts: IntArray) -> IntArray:
+def _count_folds(in_order: WholeArray, upper_number: WholeArray) -> FloatArray:
+    """Return the values of each fold in each cell, given the cells' last ticks."""
+    found = np.zeros((FOLDS, upper_number.size))
+    for number, fold in enumerate(np.array_split(in_order, FOLDS)):
+        for part in blocks_of(fold):
+            cell = np.searchsorted(upper_number, part)
+            found[number] += np.bincount(cell, minlength=upper_number.size)
+    return found
+
+
+def _geometric_ends(ticks: TickCounts) -> WholeArray:
     """Return the last ticks of cells that are a small part of the spread of the logarithms wide."""
-    cumulative = np.cumsum(counts)
-    quartiles = distinct[np.searchsorted(cumulative, cumulative[-1] * np.array([0.25, 0.75]))]
-    first, last = float(max(distinct[0], 1)), float(max(distinct[-1], 1))
-    spread = np.log(max(quartiles[1], 1.0) / max(quartiles[0], 1.0)) / _INTERQUARTILE
+    number = ticks.number
+    low, high = ticks.ranks(np.ceil(ticks.size * np.array([0.25, 0.75])).astype(np.int64) - 1)
+    lowest, highest = int(number[0]), int(number[-1])
+    first, last = float(max(lowest, 1)), float(max(highest, 1))
+    spread = np.log(max(high, 1.0) / max(low, 1.0)) / _INTERQUARTILE
     width = max(
         _SIZES.relative_width * min(1.0, spread), np.log(last / first) / _SIZES.most_edges, 1e-12
     )
     steps = np.arange(np.ceil(np.log(last / first) / width) + 1)
     ends = np.floor(first * np.exp(width * steps)).astype(np.int64)
-    inside = ends[(ends > distinct[0]) & (ends < distinct[-1])]
-    inside = inside[np.diff(inside, prepend=distinct[0]) > 0]  # they ascend: faster than np.unique
-    return np.concatenate(([distinct[0] - 1, distinct[0]], inside, [distinct[-1]]))
+    inside = ends[(ends > lowest) & (ends < highest)]
+    inside = inside[np.diff(inside, prepend=lowest) > 0]  # they ascend: faster than np.unique
+    return np.concatenate(([lowest], inside, [highest])).astype(number.dtype)

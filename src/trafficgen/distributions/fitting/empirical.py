@@ -8,7 +8,7 @@ import numpy as np
 
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import distribution_of, truncate
-from trafficgen.distributions.fitting.cells import group_into_cells
+from trafficgen.distributions.fitting.cells import group_ticks
 from trafficgen.distributions.fitting.families import initial_estimates
 from trafficgen.distributions.fitting.likelihood import FamilyLaw, maximise
 from trafficgen.distributions.fitting.ticks import count_ticks
@@ -86,7 +86,7 @@ def _fit_tail(sample: FloatArray, count: int, *, tick: float) -> Tail | None:
     if excess[0] < 0 or np.unique(excess).size < _TAILS.fewest // 2:
         return None
     counted = count_ticks(excess, tick=tick)
-    cells = group_into_cells(excess, tick=tick, is_difference=False, counted=counted)
+    cells = group_ticks(counted, is_difference=False)
     starts = initial_estimates("genpareto", cells)
     maximum = maximise(FamilyLaw("genpareto", starts[0]), cells) if starts else None
     if maximum is None:
@@ -196,10 +196,10 @@ def _keep_mean(sample: FloatArray, index: IntArray, p: FloatArray) -> FloatArray
     value = sample[index].copy()
     lowest, highest = value[:-2].copy(), value[2:].copy()
     weight = np.diff(p)
-    total = np.concatenate(([0.0], np.cumsum(sample)))
     # A sample value counts half on either side of its point, wholly at the two ends.
-    below = total[index] + 0.5 * sample[index]
-    below[0], below[-1] = 0.0, total[-1]
+    sums = np.cumsum(np.add.reduceat(sample, index))
+    below = np.append(0.0, sums[:-1]) + 0.5 * sample[index]
+    below[0], below[-1] = 0.0, sums[-1]
     target = np.diff(below) / sample.size
     for _ in range(_SWEEPS):
         short = target - weight * (value[:-1] + value[1:]) / 2

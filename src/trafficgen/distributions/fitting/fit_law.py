@@ -11,12 +11,12 @@ import numpy as np
 
 from trafficgen.critical_values import KOLMOGOROV_95
 from trafficgen.distributions import DISCRETE_FAMILIES, MIXTURES, Distribution
-from trafficgen.distributions.fitting.cells import Cells, group_into_cells
+from trafficgen.distributions.fitting.cells import Cells, group_ticks
 from trafficgen.distributions.fitting.empirical import empirical_law
 from trafficgen.distributions.fitting.families import Params, Unit, families_of
 from trafficgen.distributions.fitting.likelihood import CLOSED_FORMS, Bounds, fit_closed_form
 from trafficgen.distributions.fitting.selection import Candidate, choose, fit_candidates
-from trafficgen.distributions.fitting.ticks import Split, TickCounts, count_ticks, split_atoms
+from trafficgen.distributions.fitting.ticks import Sample, Split, TickCounts, split_atoms
 from trafficgen.distributions.fitting.uncertainty import (
     Intervals,
     LawCells,
@@ -29,7 +29,6 @@ from trafficgen.distributions.fitting.uncertainty import (
 )
 from trafficgen.distributions.law import Alternative, Atom, GoodnessOfFit, Law
 from trafficgen.errors import TooFewObservationsError
-from trafficgen.units import FloatArray
 
 
 class FitLimits:
@@ -99,24 +98,32 @@ class _Quantity:
     """A sample prepared for fitting: its atoms, and the rest grouped into cells."""
 
     unit: Unit
-    tick: float
-    observations: int
     split: Split
     generator: np.random.Generator
+
+    @property
+    def tick(self) -> float:
+        return self.split.whole.tick
+
+    @property
+    def observations(self) -> int:
+        return self.split.whole.size
 
     @property
     def is_difference(self) -> bool:
         return self.unit == "s"
 
+    @property
+    def rest(self) -> TickCounts:
+        return self.split.others
+
     @cached_property
     def cells(self) -> Cells:
-        rest, counted = self.split.rest, self.split.others
-        is_difference = self.is_difference
-        return group_into_cells(rest, tick=self.tick, is_difference=is_difference, counted=counted)
+        return group_ticks(self.rest, is_difference=self.is_difference)
 
     @cached_property
     def ticks(self) -> TickShares:
-        return share_ticks(self.split.others)
+        return share_ticks(self.rest)
 
     def distance_to(self, law: Distribution) -> float:
         return self.ticks.distance_to(law, is_difference=self.is_difference)
@@ -138,7 +145,7 @@ class _Choice:
     @cached_property
     def whole_ks(self) -> float:
         """Distance of the whole law: atoms have their shares."""
-        return self.ks * (self.quantity.split.rest.size / self.quantity.observations)
+        return self.ks * (self.quantity.rest.size / self.quantity.observations)
 
     @cached_property
     def described(self) -> Law:
@@ -153,7 +160,7 @@ class _Choice:
 
 
 def fit_law(
-    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
+    sample: Sample, *, unit: Unit, tick: float, generator: np.random.Generator
 ) -> FittedLaw:
     """Fit the law of one quantity.
 
@@ -176,7 +183,15 @@ def fit_law(
     Raises:
         TooFewObservationsError: If the sample is empty.
     """
-    found = _fit(sample, unit=unit, tick=tick, generator=generator)
+    return fit_split(split_sample(sample, unit=unit, tick=tick), unit=unit, generator=generator)
+
+
+def fit_split(split: Split, *, unit: Unit, generator: np.random.Generator) -> FittedLaw:
+    """Do what :func:`fit_law` does for a sample that :func:`split_sample` has split.
+
+    The sample, which may be as long as a session, can be dropped before.
+    """
+    found = _fit(split, unit=unit, generator=generator)
     if isinstance(found, Law):
         return FittedLaw(found, found)
     quantity, choice = found
@@ -187,37 +202,38 @@ def fit_law(
     return FittedLaw(choice.described, played.law, played.problem)
 
 
-def fit_played_law(
-    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
-) -> PlayedLaw:
-    """Fit what generation uses for a quantity as :func:`fit_law` does, at less cost."""
-    found = _fit(sample, unit=unit, tick=tick, generator=generator)
+def fit_played_law(split: Split, *, unit: Unit, generator: np.random.Generator) -> PlayedLaw:
+    """Fit what generation uses for a quantity as :func:`fit_split` does, at less cost."""
+    found = _fit(split, unit=unit, generator=generator)
     if isinstance(found, Law):
         return PlayedLaw(found)
     return _play(*found)
 
 
-def _fit(
-    sample: FloatArray, *, unit: Unit, tick: float, generator: np.random.Generator
-) -> Law | tuple[_Quantity, _Choice | None]:
-    """Return a law where it is settled, else the quantity and its best family, if there is one."""
+def split_sample(sample: Sample, *, unit: Unit, tick: float) -> Split:
+    """Separate a sample into atoms and the rest; raise TooFewObservationsError if it is empty."""
     if sample.size == 0:
         raise TooFewObservationsError(what=f"a law in {unit}", required=1, available=0)
-    counted = count_ticks(sample, tick=tick)
-    discrete = _fit_few_ticks(counted, unit, generator)
+    return split_atoms(sample, tick=tick)
+
+
+def _fit(
+    split: Split, *, unit: Unit, generator: np.random.Generator
+) -> Law | tuple[_Quantity, _Choice | None]:
+    """Return a law where it is settled, else the quantity and its best family, if there is one."""
+    discrete = _fit_few_ticks(split.whole, unit, generator)
     if discrete is not None:
         return discrete
-    split = split_atoms(sample, tick=tick, counted=counted)
-    if split.rest.size == 0:
+    if split.others.size == 0:
         return Law(
             unit=unit,
             family="atoms",
             atoms=_list_atoms(split),
             integer=unit != "s",
-            observations=sample.size,
+            observations=split.whole.size,
             fit=GoodnessOfFit(ks=0.0, method="the atoms are the sample"),
         )
-    quantity = _Quantity(unit, tick, sample.size, split, generator)
+    quantity = _Quantity(unit, split, generator)
     candidates = _fit_families(quantity)
     return quantity, _Choice(quantity, choose(candidates), candidates) if candidates else None
 
@@ -239,11 +255,10 @@ def _play(quantity: _Quantity, choice: _Choice | None) -> PlayedLaw:
 
 def _fit_few_ticks(counted: TickCounts, unit: Unit, generator: np.random.Generator) -> Law | None:
     """Fit a family without atoms to a sample on few ticks, all of which would be atoms, or None."""
-    ticks, observations = counted.number.size, counted.place.size
+    ticks = counted.number.size
     if unit == "bytes" or ticks > _LIMITS.few_ticks or ticks <= 1 + _LIMITS.spare_ticks:
         return None
-    whole = Split(np.zeros(0), np.zeros(0), counted)
-    quantity = _Quantity(unit, counted.tick, observations, whole, generator)
+    quantity = _Quantity(unit, Split(np.zeros(0), np.zeros(0), counted, counted), generator)
     candidates = fit_candidates(quantity.cells, families_of(unit))
     if not candidates:
         return None
@@ -270,7 +285,7 @@ def _fit_families(quantity: _Quantity) -> list[Candidate]:
         bounds = _find_cut_off(quantity, candidates)
         if bounds != (None, None):
             candidates = fit_candidates(quantity.cells, singles, bounds=bounds) or candidates
-    n, distance = quantity.split.rest.size, quantity.distance_to(choose(candidates).distribution)
+    n, distance = quantity.rest.size, quantity.distance_to(choose(candidates).distribution)
     if distance > KOLMOGOROV_95 / np.sqrt(n) and n >= _LIMITS.fewest_of_richer:
         richer = families_of(quantity.unit, richer=True)
         candidates += fit_candidates(quantity.cells, richer, bounds=bounds)
@@ -282,9 +297,9 @@ def _find_cut_off(quantity: _Quantity, candidates: Sequence[Candidate]) -> Bound
 
     They count where enough of the best family without ends of its own lies beyond them.
     """
-    values, rest = quantity.split.values, quantity.split.rest
-    minimum = float(values[0]) + 0.5 if values[0] < rest.min() else None
-    maximum = float(values[-1]) - 0.5 if values[-1] > rest.max() else None
+    values, rest = quantity.split.values, quantity.rest
+    minimum = float(values[0]) + 0.5 if values[0] < rest.smallest else None
+    maximum = float(values[-1]) - 0.5 if values[-1] > rest.largest else None
     endless = [one.distribution for one in candidates if one.distribution.support[1] == np.inf]
     if not endless:
         return None, None
@@ -305,7 +320,7 @@ def _describe_family(choice: _Choice) -> Law:
     )
     if cells is not None:
         generator = quantity.generator
-        fit = check_fit(quantity.split.rest, cells, ks=choice.whole_ks, generator=generator)
+        fit = check_fit(quantity.rest, cells, ks=choice.whole_ks, generator=generator)
     return Law(
         unit=quantity.unit,
         family=chosen.family,
@@ -314,7 +329,7 @@ def _describe_family(choice: _Choice) -> Law:
         high=intervals.high,
         atoms=_list_atoms(quantity.split),
         minimum=_smallest_value(quantity, chosen),
-        maximum=None if quantity.unit != "bytes" else float(quantity.split.rest.max()),
+        maximum=None if quantity.unit != "bytes" else quantity.rest.largest,
         integer=quantity.unit != "s",
         observations=quantity.observations,
         log_likelihood=log_likelihood,
@@ -330,7 +345,7 @@ def _estimate(
 
     Values of which none is near the clock's tick have the closed forms, with exact intervals.
     """
-    law, rest = chosen.maximum.law, quantity.split.rest
+    law, rest = chosen.maximum.law, quantity.rest
     fine = quantity.cells.coarse_share == 0 and law.bounds == (None, None)
     has_closed_form = fine and chosen.family in CLOSED_FORMS
     exact = fit_closed_form(chosen.family, rest) if has_closed_form else None
@@ -345,7 +360,7 @@ def _estimate(
         if chosen.family in ("pareto", "truncpareto"):
             intervals = _add_scale_interval(intervals, params, n=rest.size, tick=quantity.tick)
     if cells is not None:
-        intervals = widen_for_dependence(law, cells, quantity.split.others, intervals)
+        intervals = widen_for_dependence(law, cells, rest, intervals)
     return params, log_likelihood, intervals
 
 
@@ -364,7 +379,7 @@ def _smallest_value(quantity: _Quantity, chosen: Candidate) -> float | None:
     """Return the lower bound of the law that generation draws from, or None."""
     if quantity.unit == "s":
         return 0.0 if chosen.distribution.support[0] < 0 else None
-    smallest = float(quantity.split.rest.min())
+    smallest = quantity.rest.smallest
     if quantity.unit == "bytes":
         return smallest
     return 1.0 if smallest >= 1 and chosen.family not in DISCRETE_FAMILIES else None
@@ -390,7 +405,7 @@ def _find_misfit(choice: _Choice) -> str | None:
     What sampling error allows is allowed to families that are not rejected. In a few values it
     would be anything: there the family has to have their mean, and to be close.
     """
-    rest, chosen, ks = choice.quantity.split.rest, choice.chosen, choice.ks
+    rest, chosen, ks = choice.quantity.rest, choice.chosen, choice.ks
     root, few = float(np.sqrt(rest.size)), rest.size < _LIMITS.few_values
     by_chance = KOLMOGOROV_95 / root
     if few:
@@ -400,14 +415,14 @@ def _find_misfit(choice: _Choice) -> str | None:
     is_close = ks <= (_LIMITS.ks_of_mixture if rich else _LIMITS.ks)
     if not is_close and (ks > by_chance or choice.is_rejected):
         return f"{chosen.family}, the best family, is off by a KS distance of {ks:.3f}"
-    spread, own_spread = math.sqrt(chosen.distribution.variance), float(rest.std())
+    spread, own_spread = math.sqrt(chosen.distribution.variance), rest.deviation
     if rich and not few and spread > _LIMITS.spread_of_mixture * own_spread:
         return (
             f"{chosen.family}, the best family, has the standard deviation {spread:.4g} rather than"
             f" {own_spread:.4g}"
         )
-    mean, found = chosen.distribution.mean, float(rest.mean())
-    off, error = abs(mean - found), 0.0 if few else 2 * float(rest.std()) / root
+    mean, found = chosen.distribution.mean, rest.mean
+    off, error = abs(mean - found), 0.0 if few else 2 * own_spread / root
     has_mean = off <= _LIMITS.mean_error * found
     is_allowed = off <= error and found <= _LIMITS.mean_ratio * mean
     if not has_mean and (not is_allowed or choice.is_rejected):
@@ -417,7 +432,7 @@ def _find_misfit(choice: _Choice) -> str | None:
 
 def _fit_empirical(quantity: _Quantity, candidates: Sequence[Candidate]) -> Law:
     """Fit the smoothed empirical law of the rest next to the atoms; name all families tried."""
-    ordered = quantity.split.others.ascending
+    ordered = quantity.rest.ascending
     points, tail, largest = empirical_law(
         ordered, tick=quantity.tick, is_difference=quantity.is_difference
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import Distribution, distribution_of, truncate
 from trafficgen.distributions.fitting.cells import Cells
 from trafficgen.distributions.fitting.families import Params, Scale, free_parameters, gamma_shape
+from trafficgen.distributions.fitting.ticks import TickCounts, blocks_of
 from trafficgen.distributions.law import Family
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
@@ -138,15 +140,31 @@ class ClosedFit:
 
 @dataclass(frozen=True)
 class _Sample:
-    values: FloatArray
-    logs: FloatArray
+    """Positive values that are looked at block by block, so that no array is as long as they."""
+
+    parts: Callable[[], Iterator[tuple[FloatArray, FloatArray | None]]]  #: values, how often each
     n: int
     mean: float
     mean_log: float
+    smallest: float
+    largest: float
+
+    def average(self, of: Callable[[FloatArray], FloatArray]) -> float:
+        """Average a function of the values over the sample."""
+        return sum(_total(of(values), counts) for values, counts in self.parts()) / self.n
+
+    @cached_property
+    def sd_log(self) -> float:
+        """Standard deviation of the logarithms."""
+        return math.sqrt(self.average(lambda values: (np.log(values) - self.mean_log) ** 2))
+
+
+def _total(values: FloatArray, counts: FloatArray | None) -> float:
+    return float(values.sum() if counts is None else counts @ values)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is refused
-def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
+def fit_closed_form(family: Family, sample: FloatArray | TickCounts) -> ClosedFit | None:
     """Fit a family of :data:`CLOSED_FORMS` to positive values, shape (n,), by maximum likelihood.
 
     There is no result where the sample is too small or of one value.
@@ -154,17 +172,28 @@ def fit_closed_form(family: Family, values: FloatArray) -> ClosedFit | None:
     Raises:
         ValueError: If a value is not positive.
     """
-    if values.size < FEWEST_VALUES:
+    if sample.size < FEWEST_VALUES:
         return None
-    if not np.all(values > 0):
+    parts: Callable[[], Iterator[tuple[FloatArray, FloatArray | None]]]
+    if isinstance(sample, TickCounts):
+        parts, smallest, largest = sample.parts, sample.smallest, sample.largest
+    else:
+        parts = partial(_blocks_without_counts, sample)
+        smallest, largest = float(sample.min()), float(sample.max())
+    if not smallest > 0:
         raise ValueError("only positive values can be fitted")
-    logs = np.log(values)
-    if float(logs.std()) < SMALLEST_LOG_SPREAD:
+    sums = [(_total(x, counts), _total(np.log(x), counts)) for x, counts in parts()]
+    mean, mean_log = (math.fsum(one) / sample.size for one in zip(*sums, strict=True))
+    found = _Sample(parts, sample.size, mean, mean_log, smallest, largest)
+    if found.sd_log < SMALLEST_LOG_SPREAD:
         return None
-    mean, mean_log = float(values.mean()), float(logs.mean())
-    fit = CLOSED_FORMS[family](_Sample(values, logs, values.size, mean, mean_log))
+    fit = CLOSED_FORMS[family](found)
     numbers = [*fit.params.values(), *fit.low.values(), *fit.high.values(), fit.log_likelihood]
     return fit if np.all(np.isfinite(numbers)) and fit.params["scale"] > 0 else None
+
+
+def _blocks_without_counts(sample: FloatArray) -> Iterator[tuple[FloatArray, None]]:
+    return ((values, None) for values in blocks_of(sample))
 
 
 def _exponential(sample: _Sample) -> ClosedFit:
@@ -176,7 +205,7 @@ def _exponential(sample: _Sample) -> ClosedFit:
 
 def _lognormal(sample: _Sample) -> ClosedFit:
     n, mean_log = sample.n, sample.mean_log
-    sd = float(sample.logs.std())
+    sd = sample.sd_log
     half = float(-special.stdtrit(n - 1, _TAIL)) * sd / np.sqrt(n - 1)
     low, high = (sd * float(np.sqrt(n / special.chdtri(n - 1, p))) for p in (_TAIL, 1 - _TAIL))
     density = mean_log + float(np.log(sd)) + 0.5 * float(np.log(2 * np.pi)) + 0.5
@@ -215,20 +244,17 @@ def _gamma(sample: _Sample) -> ClosedFit:
 def _weibull(sample: _Sample) -> ClosedFit:
     """Find the shape by Newton's method; values are scaled by the largest against overflow."""
     n = sample.n
-    log_largest = float(sample.logs.max())
-    logs = sample.logs - log_largest
+    log_largest = float(np.log(sample.largest))
     mean_log = sample.mean_log - log_largest
-    shape = 1.2825 / float(logs.std())  # of the extreme-value law of the logarithms
+    shape = 1.2825 / sample.sd_log  # of the extreme-value law of the logarithms
     for _ in range(_NEWTON_STEPS):
-        power = np.exp(shape * logs)
-        total = float(power.sum())
-        first = float(np.dot(power, logs)) / total
-        second = float(np.dot(power, logs * logs)) / total
+        _, first, second = _weibull_sums(sample, shape, log_largest)
         step = (first - 1 / shape - mean_log) / (second - first**2 + 1 / shape**2)
         shape = max(shape - step, shape / 4)
         if abs(step) < _NEWTON_TOLERANCE * shape:
             break
-    log_scale = float(np.log(np.mean(np.exp(shape * logs)))) / shape + log_largest
+    mean_power = _weibull_sums(sample, shape, log_largest)[0] / n
+    log_scale = float(np.log(mean_power)) / shape + log_largest
     log_sd = {
         "c": np.sqrt(6 / n) / np.pi,
         "scale": np.sqrt((1 + 6 * (1 - np.euler_gamma) ** 2 / np.pi**2) / n) / shape,
@@ -238,10 +264,24 @@ def _weibull(sample: _Sample) -> ClosedFit:
     return _with_wald_intervals(params, log_sd, n * density)
 
 
+def _weibull_sums(sample: _Sample, shape: float, log_largest: float) -> tuple[float, float, float]:
+    """Return the sum of powers, and the means of logarithms and their squares weighted by them."""
+    total = first = second = 0.0
+    for values, counts in sample.parts():
+        logs = np.log(values) - log_largest
+        power = np.exp(shape * logs)
+        total += _total(power, counts)
+        power *= logs
+        first += _total(power, counts)
+        power *= logs
+        second += _total(power, counts)
+    return total, first / total, second / total
+
+
 def _pareto(sample: _Sample) -> ClosedFit:
     """Take the smallest value as scale; 2 n b / b_hat is chi-squared with 2 n - 2 degrees."""
     n = sample.n
-    smallest = float(sample.values.min())
+    smallest = sample.smallest
     log_smallest = float(np.log(smallest))
     b = 1 / (sample.mean_log - log_smallest)
     low, high = (b * float(special.chdtri(2 * n - 2, p)) / (2 * n) for p in (1 - _TAIL, _TAIL))

@@ -35,7 +35,6 @@ class SelectionLimits:
     bic_gain: float = 6.0
     #: ... and a held-out likelihood larger by this many standard errors.
     held_out_errors: float = 1.0
-    folds: int = 5
     #: A family needs this many values for each parameter; two parameters need no more than this.
     values_per_parameter: int = 10
     values_of_two: int = 20
@@ -109,10 +108,7 @@ def fit_candidates(
     behind = max(_LIMITS.far_behind_at_least, _LIMITS.far_behind * cells.n)
     reached = max((one.value(cells.counts) for one in first), default=0.0) - behind
     found = [_polish(one, cells) if one.value(cells.counts) >= reached else one for one in first]
-    fold_counts = _fold_counts(cells)
-    candidates = [
-        _cross_validate(one, cells, fold_counts) for one in found if one and _is_identifiable(one)
-    ]
+    candidates = [_cross_validate(one, cells) for one in found if one and _is_identifiable(one)]
     raise_failures()
     finite = [one for one in candidates if np.isfinite(one.log_likelihood)]
     return sorted(finite, key=lambda one: one.bic)
@@ -176,17 +172,10 @@ def _is_identifiable(maximum: Maximum) -> bool:
     return 1 - above - below >= _LIMITS.smallest_mass
 
 
-def _fold_counts(cells: Cells) -> FloatArray:
-    """Return the values of each fold in each cell; folds are contiguous in the sample's order."""
-    folds = np.array_split(cells.place, _LIMITS.folds)
-    size = cells.counts.size
-    return np.array([np.bincount(fold, minlength=size) for fold in folds], dtype=np.float64)
-
-
-def _cross_validate(maximum: Maximum, cells: Cells, fold_counts: FloatArray) -> Candidate:
+def _cross_validate(maximum: Maximum, cells: Cells) -> Candidate:
     return Candidate(
         maximum=maximum,
         log_likelihood=cells.log_likelihood(maximum.log_probabilities),
-        held_out=cells.grouped.hold_out(maximum.found, fold_counts),
-        fold_counts=fold_counts,
+        held_out=cells.grouped.hold_out(maximum.found, cells.fold_counts),
+        fold_counts=cells.fold_counts,
     )

@@ -1,18 +1,23 @@
-"""A sample counted by the ticks of its clock, and its atoms: values that many share."""
+"""A sample counted by the ticks of its clock, and its atoms: values that many share.
+
+Ticks fit into 32 bits but for the longest gaps of the finest clocks, and what is computed from them
+block by block needs no array as long as the sample: a law of ten million values takes little more
+memory than their ticks.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from trafficgen._core import stable_order
-from trafficgen.units import BoolArray, FloatArray, IntArray
+from trafficgen.units import BLOCK, BoolArray, FloatArray, IntArray, WholeArray
 
-#: Ticks between the ends of a sample, for each of its values, that are counted one by one.
-_TICKS_PER_VALUE = 4
-_FEW_TICKS = 10_000
+#: Values of a quantity: whole numbers, or seconds.
+Sample = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -20,62 +25,113 @@ class TickCounts:
     """The ticks on which a sample has values."""
 
     tick: float  #: granularity of the values, > 0
-    number: IntArray  #: numbers of the ticks, ascending, shape (k,)
-    counts: IntArray  #: values on each, shape (k,)
-    place: IntArray  #: tick of each value, in the sample's order, shape (n,)
+    number: WholeArray  #: numbers of the ticks, ascending, shape (k,)
+    counts: WholeArray  #: values on each, shape (k,)
+    in_order: WholeArray  #: tick of each value, in the sample's order, shape (n,)
 
     @property
-    def distinct(self) -> FloatArray:
-        """The values of the ticks, ascending, shape (k,)."""
-        return self.number.astype(np.float64) * self.tick
+    def size(self) -> int:
+        """Size of the sample."""
+        return self.in_order.size
 
     @property
     def values(self) -> FloatArray:
         """The sample in its order, rounded to ticks, shape (n,)."""
-        return self.distinct[self.place]
+        return np.multiply(self.in_order, self.tick, dtype=np.float64)
 
     @property
     def ascending(self) -> FloatArray:
         """The sample in ascending order, rounded to ticks, shape (n,)."""
-        return np.repeat(self.distinct, self.counts)
+        return np.repeat(np.multiply(self.number, self.tick, dtype=np.float64), self.counts)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest value."""
+        return float(self.number[0]) * self.tick
+
+    @property
+    def largest(self) -> float:
+        """The largest value."""
+        return float(self.number[-1]) * self.tick
+
+    @property
+    def mean(self) -> float:
+        """Mean of the sample."""
+        return (
+            self.tick * sum(float(counts @ number) for number, counts in self._parts()) / self.size
+        )
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the sample."""
+        mean = self.mean / self.tick
+        square = sum(float(counts @ (number - mean) ** 2) for number, counts in self._parts())
+        return self.tick * float(np.sqrt(square / self.size))
+
+    def _parts(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield the numbers of ticks with their counts as floats, block by block."""
+        for row in range(0, self.number.size, BLOCK):
+            rows = slice(row, row + BLOCK)
+            yield self.number[rows].astype(np.float64), self.counts[rows].astype(np.float64)
+
+    def parts(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield values, ascending, and how many each has of the sample, block by block."""
+        return ((number * self.tick, counts) for number, counts in self._parts())
 
     def select(self, kept: BoolArray) -> TickCounts:
         """Return the values on some of the ticks, given which, shape (k,)."""
         if kept.all():
             return self
-        place = (np.cumsum(kept) - 1)[self.place[kept[self.place]]]
-        return TickCounts(self.tick, self.number[kept], self.counts[kept], place)
+        left_out = self.number[~kept]
+        blocks = blocks_of(self.in_order)
+        in_order = np.concatenate([part[np.isin(part, left_out, invert=True)] for part in blocks])
+        return TickCounts(self.tick, self.number[kept], self.counts[kept], in_order)
+
+    def ranks(self, rank: IntArray) -> WholeArray:
+        """Return the numbers of the values of some ranks, from 0 on and below n, shape (m,)."""
+        return self.number[np.searchsorted(np.cumsum(self.counts), rank, side="right")]
 
     def median(self) -> int:
         """Return the median of the numbers, rounded down."""
-        n, total = self.place.size, np.cumsum(self.counts)
-        middle = self.number[np.searchsorted(total, [(n - 1) // 2, n // 2], side="right")]
-        return int(middle.mean())
+        middle = self.ranks(np.array([(self.size - 1) // 2, self.size // 2]))
+        return int(middle.astype(np.int64).mean())
 
 
-def count_ticks(sample: FloatArray, *, tick: float) -> TickCounts:
+def blocks_of(values: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """Yield views of values, shape (n,), of which each stays in the processor's cache."""
+    return (values[row : row + BLOCK] for row in range(0, values.size, BLOCK))
+
+
+def round_to_ticks(sample: Sample, *, tick: float) -> WholeArray:
+    """Return the numbers of the ticks of values, shape (n,), n > 0, in 32 bits where they fit."""
+    farthest = max(-float(sample.min()), float(sample.max())) / tick
+    number: WholeArray = np.empty(
+        sample.size, np.int32 if farthest < _MOST_IN_32_BITS else np.int64
+    )
+    for part, target in zip(blocks_of(sample), blocks_of(number), strict=True):
+        target[:] = np.rint(part / tick)
+    return number
+
+
+#: With room for a few ticks more.
+_MOST_IN_32_BITS = 2.0**31 - 1000
+
+
+def count_ticks(sample: Sample, *, tick: float) -> TickCounts:
     """Count a sample, shape (n,), n > 0, in any order, by clock ticks."""
-    number = np.rint(sample / tick).astype(np.int64)
-    first = int(number.min())
-    span = int(number.max()) - first + 1
-    if span > max(_FEW_TICKS, _TICKS_PER_VALUE * number.size):
-        return _count_by_order(number, tick=tick)
-    number -= first
-    counts = np.bincount(number, minlength=span)
-    present = counts > 0
-    place = (np.cumsum(present) - 1)[number]
-    return TickCounts(tick, np.flatnonzero(present) + first, counts[present], place)
+    in_order = round_to_ticks(sample, tick=tick)
+    ascending = np.sort(in_order)
+    firsts = [np.zeros(1, dtype=np.intp)]
+    for row in range(0, ascending.size - 1, BLOCK):
+        part = ascending[row : row + BLOCK + 1]
+        firsts.append(np.flatnonzero(part[1:] != part[:-1]) + (row + 1))
+    first = np.concatenate(firsts, dtype=_places_below(in_order.size), casting="unsafe")
+    counts = np.diff(first, append=first.dtype.type(in_order.size))
+    return TickCounts(tick, ascending[first], counts, in_order)
 
 
-def _count_by_order(number: IntArray, *, tick: float) -> TickCounts:
-    """Count ticks that are far apart, in a third of the time of ``np.unique``."""
-    order = stable_order(number.astype(np.float64))
-    ascending = number[order]
-    is_first = np.diff(ascending, prepend=ascending[0] - 1) > 0
-    starts = np.flatnonzero(is_first)
-    place = np.empty(number.size, dtype=np.int64)
-    place[order] = np.cumsum(is_first) - 1
-    return TickCounts(tick, ascending[starts], np.diff(starts, append=number.size), place)
+def _places_below(size: int) -> type[np.integer[Any]]:
+    return np.int32 if size < _MOST_IN_32_BITS else np.int64
 
 
 class AtomLimits:
@@ -107,25 +163,21 @@ class Split:
     values: FloatArray  #: of the atoms, ascending, shape (k,)
     probabilities: FloatArray  #: their shares of the sample, shape (k,)
     others: TickCounts  #: the other values
-
-    @cached_property
-    def rest(self) -> FloatArray:
-        """The other values, in their order, rounded to the clock's ticks, shape (m,)."""
-        return self.others.values
+    whole: TickCounts  #: the sample
 
 
-def split_atoms(sample: FloatArray, *, tick: float, counted: TickCounts | None = None) -> Split:
+def split_atoms(sample: Sample, *, tick: float) -> Split:
     """Separate a sample into atoms and the rest.
 
     A value is an atom when it has 1% of the sample (and ten values) and five times the mean of
     the three clock ticks on either side: a law with a density puts nearly the same on neighbouring
     ticks. A sample of at most a dozen distinct values, each seen ten times on average, is atoms
     throughout, and so are up to three distinct values that are left. The sample has the shape (n,),
-    n > 0, and values of the granularity ``tick``; ``counted`` are its ticks, if they are known.
+    n > 0, and values of the granularity ``tick``.
     """
-    ticks = counted or count_ticks(sample, tick=tick)
+    ticks = count_ticks(sample, tick=tick)
     counts = ticks.counts
-    atom = _exceeds_neighbours(ticks.number, counts)
+    atom = _exceeds_neighbours(ticks.number, counts, sample.size)
     if np.count_nonzero(atom) > _LIMITS.most:
         atom &= counts >= np.sort(counts[atom])[-_LIMITS.most]
     left = counts[~atom]
@@ -133,19 +185,23 @@ def split_atoms(sample: FloatArray, *, tick: float, counted: TickCounts | None =
     if left.size <= _LIMITS.few_left or (few and left.sum() >= _LIMITS.times_each * left.size):
         atom[:] = True
     # The median of what fell on the tick: pieces of offload packets lie between clock ticks.
-    values = [float(np.median(sample[ticks.place == index])) for index in np.flatnonzero(atom)]
+    values = [float(np.median(sample[ticks.in_order == number])) for number in ticks.number[atom]]
     return Split(
         values=np.array(values),
         probabilities=counts[atom] / sample.size,
         others=ticks.select(~atom),
+        whole=ticks,
     )
 
 
-def _exceeds_neighbours(distinct: IntArray, counts: IntArray) -> BoolArray:
-    total = np.concatenate(([0], np.cumsum(counts)))
-    first = np.searchsorted(distinct, distinct - _LIMITS.neighbours)
-    last = np.searchsorted(distinct, distinct + _LIMITS.neighbours, side="right")
-    nearby = (total[last] - total[first] - counts) / (2 * _LIMITS.neighbours)
-    often = (counts >= _LIMITS.fewest_times) & (counts >= _LIMITS.smallest_share * total[-1])
-    atom: BoolArray = often & (counts > _LIMITS.excess * nearby)
+def _exceeds_neighbours(number: WholeArray, counts: WholeArray, size: int) -> BoolArray:
+    """Return which ticks have far more values than those around them, shape (k,)."""
+    often = max(_LIMITS.fewest_times, _LIMITS.smallest_share * size)
+    atom = np.zeros(counts.size, dtype=np.bool_)
+    for place in np.flatnonzero(counts >= often).tolist():
+        tick = int(number[place])
+        ends = (tick - _LIMITS.neighbours, tick + _LIMITS.neighbours + 1)
+        first, last = np.searchsorted(number, np.array(ends, dtype=number.dtype))
+        nearby = (int(counts[first:last].sum()) - int(counts[place])) / (2 * _LIMITS.neighbours)
+        atom[place] = counts[place] > _LIMITS.excess * nearby
     return atom

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from trafficgen import _core
 from trafficgen._core import GroupedSample
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions import MIXTURES, Distribution
@@ -21,7 +23,7 @@ from trafficgen.distributions.fitting.likelihood import (
     from_unconstrained,
     to_unconstrained,
 )
-from trafficgen.distributions.fitting.ticks import TickCounts
+from trafficgen.distributions.fitting.ticks import TickCounts, blocks_of
 from trafficgen.distributions.law import GoodnessOfFit
 from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
@@ -60,42 +62,38 @@ def block_length(values: FloatArray) -> int:
     blocks correspond, with a first-order autoregression; at least the cube root of the number of
     values and at most a tenth of it.
     """
-    n = values.size
     centred = values - values.mean()
     variance = float(np.dot(centred, centred))
     lag_1 = float(np.dot(centred[1:], centred[:-1])) / variance if variance > 0 else 0.0
+    return _block_length(values.size, lag_1)
+
+
+def _block_length(n: int, lag_1: float) -> int:
+    """Return the length of blocks, given the correlation of neighbours."""
     lag_1 = min(abs(lag_1), 0.97)
     length = 1.1447 * (n * 4 * lag_1**2 / (1 - lag_1**2) ** 2) ** (1 / 3)
     longest = int(_LIMITS.longest_share * n)
     return max(1, min(round(max(float(length), float(n ** (1 / 3)))), longest))
 
 
-def long_run_variance(values: FloatArray, *, length: int) -> float:
-    """Compute n times the variance of the mean of n dependent values, exact for moving blocks."""
-    total = np.empty(values.size + 1)
-    total[0] = 0.0
-    centred = np.subtract(values, values.mean(), out=total[1:])
-    np.cumsum(centred, out=centred)
-    blocks = total[length:] - total[:-length]
-    del centred, total
-    # As blocks.var() does it, without another copy.
-    blocks -= blocks.mean()
-    np.square(blocks, out=blocks)
-    return float(blocks.mean()) / length
-
-
-def variance_inflation(values: FloatArray) -> float:
-    """Compute by what factor dependence enlarges the variance of the mean of values, shape (n,).
+def variance_inflation(values: FloatArray, place: npt.NDArray[np.uint16]) -> float:
+    """Compute by what factor dependence enlarges the variance of the mean of a series.
 
     It is 1 where independent values could show it: where it exceeds 1 by less than two standard
     errors sqrt(4 length / (3 n)) of Bartlett's estimate (Priestley 1981, section 6.2). It is never
-    below 1.
+    below 1. ``values``, shape (k,), are those that the series takes, ``place`` says which of them
+    at each time, shape (n,).
     """
-    n, variance = values.size, float(values.var())
-    if n < _LIMITS.fewest_values or variance <= 0:
+    n = place.size
+    if n < _LIMITS.fewest_values:
         return 1.0
-    length = block_length(values)
-    ratio = long_run_variance(values, length=length) / variance
+    shares = np.bincount(place, minlength=values.size) / n
+    centred = values - shares @ values
+    variance = float(shares @ centred**2)
+    if variance <= 0:
+        return 1.0
+    length = _block_length(n, _core.lag_one_mean(centred, place) / variance)
+    ratio = _core.block_sum_variance(centred, place, length) / length / variance
     by_chance = _LIMITS.chance_errors * float(np.sqrt(4 * length / (3 * n)))
     return ratio if ratio > 1 + by_chance else 1.0
 
@@ -226,8 +224,10 @@ def widen_for_dependence(
     have, beyond what it finds by chance; they never shrink. The sample is in its order in time.
     """
     influence = cells.scores @ cells.covariance
-    of_ticks = np.ascontiguousarray(influence[cells.place(sample.distinct)].T)
-    ratios = np.array([variance_inflation(of_tick[sample.place]) for of_tick in of_ticks])
+    values = (np.multiply(part, sample.tick) for part in blocks_of(sample.in_order))
+    place = np.concatenate([cells.place(part).astype(np.uint16) for part in values])
+    of_parameters = np.ascontiguousarray(influence.T)
+    ratios = np.array([variance_inflation(one, place) for one in of_parameters])
     if not np.any(ratios > 1):
         return intervals
     stretch = np.sqrt(ratios)
@@ -266,19 +266,18 @@ class TickShares:
 
 def share_ticks(counted: TickCounts) -> TickShares:
     """Return the distribution function at the ticks of a sample, or at even ranks of many."""
-    number, after = (
-        counted.number.astype(np.float64),
-        np.cumsum(counted.counts) / counted.place.size,
-    )
-    before = np.concatenate(([0.0], after[:-1]))
-    if number.size > _MOST_VALUES:
-        kept = np.unique(np.rint(np.linspace(0, number.size - 1, _MOST_VALUES)).astype(np.int64))
-        number, after, before = number[kept], after[kept], before[kept]
-    return TickShares(counted.tick, number, before, after)
+    kept = np.arange(counted.number.size)
+    if kept.size > _MOST_VALUES:
+        kept = np.unique(np.rint(np.linspace(0, kept.size - 1, _MOST_VALUES)).astype(np.int64))
+    after = np.cumsum(np.add.reduceat(counted.counts, kept, dtype=np.int64))
+    before = np.append(0, after[:-1])
+    after = before + counted.counts[kept]
+    number = counted.number[kept].astype(np.float64)
+    return TickShares(counted.tick, number, before / counted.size, after / counted.size)
 
 
 def check_fit(
-    values: FloatArray, cells: LawCells, *, ks: float, generator: np.random.Generator
+    sample: TickCounts, cells: LawCells, *, ks: float, generator: np.random.Generator
 ) -> GoodnessOfFit:
     """Test whether a sample may come from the family that was fitted to it.
 
@@ -290,13 +289,14 @@ def check_fit(
     the cost of one matrix product. Without it, p-values would be far too large (Lilliefors 1967).
     The result carries the distance ``ks`` of the whole law, atoms included.
     """
-    part = values
-    if values.size > _SUBSAMPLE:
-        part = generator.choice(values, _SUBSAMPLE, replace=False)
+    part = sample.in_order
+    if part.size > _SUBSAMPLE:
+        part = generator.choice(part, _SUBSAMPLE, replace=False)
     n = part.size
     probabilities = cells.probabilities / cells.probabilities.sum()
     drawn = generator.multinomial(n, probabilities, size=_REPLICATES)
-    observed = np.bincount(cells.place(part), minlength=probabilities.size)
+    cell = cells.place(np.multiply(part, sample.tick))
+    observed = np.bincount(cell, minlength=probabilities.size)
     shares = np.concatenate((observed[None, :], drawn)) / n
     fitted = np.cumsum(probabilities)[:-1]
     slopes = np.cumsum(probabilities[:, None] * cells.scores, axis=0)[:-1]

@@ -50,7 +50,7 @@ def fit_simple(packets: PhasePackets, fit: LawFitter) -> FittedProcess:
         return bursts
     process = RenewalProcess(
         gap_s=fit.law("gap_s", packets.gap_s, "s"),
-        packet_bytes=fit.law("packet_bytes", packets.sizes, "bytes"),
+        packet_bytes=fit.law("packet_bytes", packets.ip_bytes, "bytes"),
     )
     return FittedProcess(process, fit.problems)
 
@@ -85,8 +85,8 @@ def propose_bursts(
         pause_s=None if dependent else fit_pauses(bursts, fit),
         burst_packets=fit.law("burst_packets", bursts.packets.astype(np.float64), "packets"),
         gap_within_s=fit.law("gap_within_s", packets.gap_s[bursts.within], "s"),
-        packet_bytes=fit.law("packet_bytes", packets.sizes[~last], "bytes"),
-        last_packet_bytes=fit.law("last_packet_bytes", packets.sizes[last], "bytes"),
+        packet_bytes=fit.law("packet_bytes", packets.ip_bytes[~last], "bytes"),
+        last_packet_bytes=fit.law("last_packet_bytes", packets.ip_bytes[last], "bytes"),
         largest_first=_begins_with_largest(bursts.packets),
         dependence=dependence,
     )

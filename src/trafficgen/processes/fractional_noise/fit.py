@@ -123,7 +123,7 @@ def propose_fgn(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
         bin_s=bin_s,
         hurst=Estimate(value=value, low=low, high=hurst.high, method=_METHOD),
         bin_bytes=fit.law("bin_bytes", np.rint(own), "bytes"),
-        packet_bytes=fit.law("packet_bytes", packets.sizes, "bytes"),
+        packet_bytes=fit.law("packet_bytes", packets.ip_bytes, "bytes"),
         placement="even" if even else "poisson",
     )
     return FittedProcess(process, fit.problems)

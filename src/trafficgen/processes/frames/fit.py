@@ -83,7 +83,7 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
     paced = gap_scale == "frame"
     before_s, trains = np.append(np.nan, packets.gap_s), None
     if gap_sample.size and _log_spread(gap_sample, packets.tick_s) > _LIMITS.regular_spread:
-        trains = find_trains(before_s, packets.sizes, first=frames.first, sized=False)
+        trains = find_trains(before_s, packets.ip_bytes, first=frames.first, sized=False)
     sizes = frames.frame_bytes.astype(np.float64)
     found = find_group(sizes)
     grouped = found is not None

@@ -89,7 +89,7 @@ def propose_mmpp(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:
             for rate, sojourn in zip(estimates[:states], estimates[states:], strict=True)
         ),
         transition=tuple(tuple(row) for row in _jump_chain(mmpp.generator_per_s).tolist()),
-        packet_bytes=fit.law("packet_bytes", packets.sizes, "bytes"),
+        packet_bytes=fit.law("packet_bytes", packets.ip_bytes, "bytes"),
         mean_rate_per_s=packets.time_ns.size / packets.span_s,
         observed_s=packets.span_s,
         evidence_bic=evidence,

@@ -109,7 +109,7 @@ def _rate_class(
         )
     if not within.any():
         return None
-    sizes = packets.sizes[mine]
+    sizes = packets.ip_bytes[mine]
     trains = find_trains(np.append(math.nan, known_s)[mine], sizes)
     return RateClass(
         up_to_bytes=bound,

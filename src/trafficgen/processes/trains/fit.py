@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from trafficgen.distributions.fitting.ticks import Sample
 from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.flows import segment_bursts
 from trafficgen.processes.bursts.fit import fit_pauses, fit_simple
@@ -17,7 +19,7 @@ from trafficgen.processes.kinds import PacketProcess
 from trafficgen.processes.renewal.model import RenewalProcess
 from trafficgen.processes.trains.model import TrainClock, Trains
 from trafficgen.processes.trains.sample import MEAN_PACKETS, deviation_of_sums, encode_ranks
-from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+from trafficgen.units import BLOCK, BoolArray, FloatArray, IntArray, WholeArray, s_from_ns
 
 
 class Evidence(NamedTuple):
@@ -47,6 +49,8 @@ class TrainLimits:
 
 
 _LIMITS = TrainLimits()
+#: Stands for a size that does not count, in 16 bits; sizes from it on are ranked as numbers.
+_NO_SIZE = 65_535
 #: Multiples of it, less their whole numbers, are spread evenly (Weyl 1916).
 _GOLDEN_RATIO = 0.6180339887498949
 
@@ -61,7 +65,7 @@ def propose_trains(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
 def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
     """Return a process that has the order of its packets too; None where they look independent."""
     if isinstance(process, RenewalProcess):
-        trains = find_trains(_gaps_before(packets), packets.sizes)
+        trains = find_trains(_gaps_before(packets), packets.ip_bytes)
         if trains is not None:
             trains = trains.model_copy(update={"clock": find_clock(packets.gap_s)})
         return _with_trains(process, trains)
@@ -69,14 +73,17 @@ def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess |
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
         first = bursts.first
         del bursts  # a number a packet, which the search has better use for
-        trains = find_trains(_gaps_before(packets), packets.sizes, first=first)
+        trains = find_trains(_gaps_before(packets), packets.ip_bytes, first=first)
         return _with_trains(process, trains)
     return None
 
 
 def _gaps_before(packets: PhasePackets) -> FloatArray:
     """Return the gap before each packet, s, NaN before the first one, shape (n,)."""
-    return np.concatenate(([math.nan], packets.gap_s))
+    before_s = np.empty(packets.time_ns.size)
+    before_s[0] = math.nan
+    before_s[1:] = packets.gap_s
+    return before_s
 
 
 def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> BurstProcess | None:
@@ -96,7 +103,7 @@ def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> 
     ranks = _rank(apart_s), _rank(bursts.packets.astype(np.float64))
     evidence = _LIMITS.of_bursts
     # Sound and video alternate: every other burst is alike.
-    alternate = _is_correlated(ranks[1][:-2], ranks[1][2:], evidence)
+    alternate = _is_correlated(ranks[1], ranks[1], 2, ranks[1].size, evidence)
     # A few, as of a player that fills its buffer, begin with what does not come again.
     few = bursts.packets.size < evidence.pairs
     known = few or alternate or process.trains is not None
@@ -117,7 +124,7 @@ def _with_trains(process: PacketProcess, trains: Trains | None) -> PacketProcess
 
 def find_trains(
     gap_s: FloatArray,
-    sizes: FloatArray,
+    sizes: Sample,
     *,
     first: IntArray | None = None,
     sized: bool = True,
@@ -130,7 +137,7 @@ def find_trains(
     have a law of their own, and ranks among themselves. Without ``sized`` sizes are not kept;
     packets that are ``known`` to depend on one another need not look so.
     """
-    gap_s = gap_s.copy()
+    gap_s = gap_s.copy()  # the caller's may be freed then
     last = np.zeros(gap_s.size, dtype=np.bool_)
     if first is not None:
         gap_s[first] = math.nan
@@ -138,7 +145,7 @@ def find_trains(
     count = gap_s.size
     gap_rank = _rank(gap_s)
     del gap_s  # as long as the session, as all that is freed here
-    size_rank = _rank(np.where(last, math.nan, sizes))
+    size_rank = _rank_sizes(sizes, ~last)
     starts = np.array([0]) if first is None else first
     packets = np.diff(np.append(starts, count))
     dependent = known or _is_dependent(gap_rank, size_rank, _LIMITS.of_packets)
@@ -146,17 +153,18 @@ def find_trains(
         dependent = _follows_place(gap_rank, starts, packets)
     if count < _LIMITS.fewest or not dependent:
         return None
-    size_rank[last] = _rank(sizes[last])
     lengths, (starts, packets) = packets, _choose_stretches(starts, packets)
     ends = np.cumsum(packets)
     row = np.repeat(starts - (ends - packets), packets) + np.arange(packets.sum())
     if first is not None:
         # A burst that is cut has its last packet.
         row[ends - 1] = (first + lengths - 1)[np.searchsorted(first, starts)]
+    size_ranks = size_rank[row]
+    size_ranks[last[row]] = _rank_sizes(sizes, last)[row[last[row]]]
     return Trains(
         packets=tuple(packets.tolist()),
         gap_ranks=encode_ranks(_fill(gap_rank[row])),
-        size_ranks=encode_ranks(_fill(size_rank[row])) if sized else "",
+        size_ranks=encode_ranks(_fill(size_ranks)) if sized else "",
         session_packets=count if row.size < count else None,
     )
 
@@ -197,24 +205,44 @@ def _keep_ranks(gap_rank: FloatArray, size_rank: FloatArray | None = None) -> Tr
 
 def _rank(values: FloatArray) -> FloatArray:
     """Return mean ranks from 0 to 1; NaN stays."""
-    known = ~np.isnan(values)
     # Ours: scipy.stats takes as long to load as the rest of a short fit.
-    found = mean_ranks(values[known])
+    found = mean_ranks(values)
     found -= 0.5
-    found /= max(1, found.size)
-    if found.size == values.size:
-        return found
-    ranks = np.full(values.size, np.nan)
-    ranks[known] = found
-    return ranks
+    found /= max(1, found.size - int(np.count_nonzero(np.isnan(found))))
+    return found
 
 
-def _rank_counts(counts: IntArray) -> FloatArray:
-    """Return mean ranks from 0 to 1 of whole numbers from 0 on, by counting, shape (n,)."""
+@dataclass(frozen=True)
+class _Ranks:
+    """Mean ranks from 0 to 1 of a series that takes few values, NaN where they do not count.
+
+    They are looked up where they are needed: few of the series of a long session fit into memory.
+    """
+
+    of: FloatArray  #: rank of each value
+    value: WholeArray  #: values of the series, shape (n,)
+
+    def __getitem__(self, rows: slice | IntArray) -> FloatArray:
+        return self.of[self.value[rows]]
+
+
+def _rank_counts(counts: WholeArray) -> _Ranks:
+    """Rank whole numbers from 0 on by counting, shape (n,)."""
     times = np.bincount(counts)
-    rank_of = np.cumsum(times) - 0.5 * times
-    rank_of /= max(1, counts.size)
-    return np.asarray(rank_of[counts], dtype=np.float64)
+    return _Ranks((np.cumsum(times) - 0.5 * times) / max(1, counts.size), counts)
+
+
+def _rank_sizes(sizes: Sample, counted: BoolArray) -> _Ranks | FloatArray:
+    """Rank the sizes that count, and give others none."""
+    if sizes.dtype.kind == "f" or not sizes.size or sizes.max() >= _NO_SIZE:
+        return _rank(np.where(counted, sizes, math.nan))
+    small = sizes.astype(np.uint16)
+    small[~counted] = _NO_SIZE
+    times = np.bincount(small, minlength=_NO_SIZE + 1)
+    times[_NO_SIZE] = 0
+    ranks = (np.cumsum(times) - 0.5 * times) / max(1, int(times.sum()))
+    ranks[_NO_SIZE] = math.nan
+    return _Ranks(ranks, small)
 
 
 def _fill(rank: FloatArray) -> FloatArray:
@@ -226,42 +254,67 @@ def _fill(rank: FloatArray) -> FloatArray:
     return np.where(np.isnan(rank), spread, rank)
 
 
-def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray, evidence: Evidence) -> bool:
+def _is_dependent(gap_rank: FloatArray, size_rank: FloatArray | _Ranks, evidence: Evidence) -> bool:
     """Return whether neighbours are correlated: gaps at lags 1 and 2, sizes, and both together."""
     pairs = (
-        (gap_rank[:-1], gap_rank[1:]),
-        (gap_rank[:-2], gap_rank[2:]),
-        (size_rank[:-1], size_rank[1:]),
-        (gap_rank, size_rank),
-        (size_rank[:-1], gap_rank[1:]),
+        (gap_rank, gap_rank, 1),
+        (gap_rank, gap_rank, 2),
+        (size_rank, size_rank, 1),
+        (gap_rank, size_rank, 0),
+        (size_rank, gap_rank, 1),
     )
-    return any(_is_correlated(*pair, evidence) for pair in pairs)
+    count = gap_rank.size
+    return any(_is_correlated(one, other, lag, count, evidence) for one, other, lag in pairs)
 
 
 def _follows_place(gap_rank: FloatArray, starts: IntArray, packets: IntArray) -> bool:
     """Return whether gaps depend on how many packets a burst has, or on their place: also last."""
-    place = np.arange(gap_rank.size)
-    place -= np.repeat(starts, packets)
-    if _is_correlated(gap_rank, _rank_counts(place), _LIMITS.of_packets):
+    count, evidence = gap_rank.size, _LIMITS.of_packets
+    place = np.arange(count, dtype=np.uint32)
+    place -= np.repeat(starts.astype(np.uint32), packets)
+    if _is_correlated(gap_rank, _rank_counts(place), 0, count, evidence):
         return True
     del place
-    if _is_correlated(gap_rank, _rank_counts(np.repeat(packets, packets)), _LIMITS.of_packets):
+    of_burst = np.repeat(packets.astype(np.uint32), packets)
+    if _is_correlated(gap_rank, _rank_counts(of_burst), 0, count, evidence):
         return True
-    is_last = np.zeros(gap_rank.size, dtype=np.int64)
+    del of_burst
+    is_last = np.zeros(count, dtype=np.uint8)
     is_last[starts + packets - 1] = 1
-    return _is_correlated(gap_rank, _rank_counts(is_last), _LIMITS.of_packets)
+    return _is_correlated(gap_rank, _rank_counts(is_last), 0, count, evidence)
 
 
-def _is_correlated(one: FloatArray, other: FloatArray, evidence: Evidence) -> bool:
-    known: BoolArray = ~(np.isnan(one) | np.isnan(other))
-    one, other = one[known], other[known]
-    if one.size < evidence.pairs or np.ptp(one) == 0 or np.ptp(other) == 0:
+def _is_correlated(
+    one: FloatArray | _Ranks, other: FloatArray | _Ranks, lag: int, count: int, evidence: Evidence
+) -> bool:
+    """Return whether ranks are correlated with other ones so many packets later.
+
+    Pearson's correlation of the pairs of which both count, of series with ``count`` values.
+    """
+    sums, lowest, highest = np.zeros(3), np.full(2, math.inf), np.full(2, -math.inf)
+    for pair in _pairs_of(one, other, lag, count):
+        sums += (*pair.sum(axis=1), pair.shape[1])
+        lowest = np.minimum(lowest, pair.min(axis=1, initial=math.inf))
+        highest = np.maximum(highest, pair.max(axis=1, initial=-math.inf))
+    if sums[2] < evidence.pairs or np.any(lowest == highest):
         return False
-    # Pearson's, within the copies that there are.
-    one -= one.mean()
-    other -= other.mean()
-    found = float(one @ other) / math.sqrt(float(one @ one) * float(other @ other))
-    return abs(found) * math.sqrt(one.size) > evidence.standard_errors
+    mean = sums[:2, None] / sums[2]
+    products = np.zeros((2, 2))
+    for pair in _pairs_of(one, other, lag, count):
+        centred = pair - mean
+        products += centred @ centred.T
+    found = float(products[0, 1]) / math.sqrt(float(products[0, 0]) * float(products[1, 1]))
+    return abs(found) * math.sqrt(sums[2]) > evidence.standard_errors
+
+
+def _pairs_of(
+    one: FloatArray | _Ranks, other: FloatArray | _Ranks, lag: int, count: int
+) -> Iterator[FloatArray]:
+    """Yield pairs of ranks that count, block by block, shape (2, m)."""
+    for row in range(0, count - lag, BLOCK):
+        end = min(row + BLOCK, count - lag)
+        pair = np.stack((one[row:end], other[row + lag : end + lag]))
+        yield pair[:, ~np.isnan(pair).any(axis=0)]
 
 
 def _choose_stretches(starts: IntArray, packets: IntArray) -> tuple[IntArray, IntArray]:
