@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen._core import CaptureReader
 from trafficgen.capture.inputs import (
@@ -33,6 +34,7 @@ from trafficgen.capture.table_streams import packets_in
 from trafficgen.errors import CaptureError, CaptureWarning, ExportError, PacketTableError, warn
 from trafficgen.flows import Inspection, inspect_stream, inspect_table
 from trafficgen.flows.exchanges import Exchanges
+from trafficgen.flows.selection import select_flow_rows
 from trafficgen.formatting import format_count
 from trafficgen.options import DataFrame, checks_arguments, takes
 from trafficgen.outputs import whole_files
@@ -106,20 +108,63 @@ def read_capture(
 def read_flows(scan: CaptureScan, flows: Collection[int]) -> PacketTable:
     """Read captures again for some flows by their numbers; raise CaptureError if that fails."""
     reader = scan.setup.open(keep_packets=True, keep_flows=np.isin(scan.numbers, list(flows)))
+    table = select_flow_rows(scan.inspection.flows, flows)
+    counts = (table.column(f"packets_to_{end}") for end in ("client", "server"))
+    columns = _LongColumns(sum(pc.sum(one).as_py() or 0 for one in counts))
     for _ in read_steps(reader):
-        pass
-    table = _table(reader, collect_scan(reader, scan.setup))
-    return replace(table, packets=_pack_columns(table.packets))
+        for batch in _take_batches(reader, scan):
+            columns.add(batch, name=scan.setup.name)
+    found = _with_packets(collect_scan(reader, scan.setup), columns.table())
+    return found.sort_by_time() if scan.out_of_order else found
 
 
-def _pack_columns(packets: pa.Table) -> pa.Table:
-    """Return packets without columns that are null throughout, each of the others in one piece.
+class _LongColumns:
+    """Columns that are filled while a capture is read, so that a long session is there once.
 
-    Arrays of numpy share the memory of such columns, which long sessions would take twice.
+    Each is one piece, whose memory arrays of numpy share. Those that are null throughout are left
+    out.
     """
-    names = packets.column_names
-    known = [name for name in names if packets.column(name).null_count < max(1, len(packets))]
-    return packets.select(known).combine_chunks()
+
+    def __init__(self, count: int) -> None:
+        self._count, self._rows = count, 0
+        self._columns: dict[str, tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_] | None]] = {}
+
+    def add(self, batch: pa.RecordBatch, *, name: str) -> None:
+        """Append packets; raise CaptureError for more than there were."""
+        rows = slice(self._rows, self._rows + len(batch))
+        if rows.stop > self._count:
+            raise _has_changed(name, "packets")
+        for column, part in zip(batch.schema, batch.columns, strict=True):
+            if part.null_count == len(batch) > 0:
+                continue
+            if column.name not in self._columns:
+                values = np.zeros(self._count, column.type.to_pandas_dtype())
+                known = np.zeros(self._count, np.bool_) if column.nullable else None
+                self._columns[column.name] = values, known
+            values, known = self._columns[column.name]
+            if known is not None:
+                known[rows] = part.is_valid().to_numpy(zero_copy_only=False)
+            zero = pa.scalar(0).cast(column.type)
+            found = np.asarray(part.fill_null(zero).to_numpy(zero_copy_only=False))
+            if found.any():  # pages of zeros, such as the number of the first flow, take no memory
+                values[rows] = found
+        self._rows = rows.stop
+
+    def table(self) -> pa.Table:
+        """Return the packets, shape (rows that were added,)."""
+        known = [one for one in CAPTURE_SCHEMA if one.name in self._columns or not one.nullable]
+        return pa.Table.from_arrays(list(map(self._array, known)), schema=pa.schema(known))
+
+    def _array(self, column: pa.Field) -> pa.Array:
+        empty = np.zeros(0, column.type.to_pandas_dtype()), None
+        values, known = self._columns.pop(column.name, empty)
+        values = values[: self._rows]
+        if pa.types.is_boolean(column.type):
+            values = np.packbits(values.view(np.uint8), bitorder="little")
+        validity = None
+        if known is not None and not known[: self._rows].all():
+            validity = pa.py_buffer(np.packbits(known[: self._rows], bitorder="little"))
+        return pa.Array.from_buffers(column.type, self._rows, [validity, pa.py_buffer(values)])
 
 
 def _table(reader: CaptureReader, scan: CaptureScan) -> PacketTable:
@@ -187,12 +232,15 @@ def _take_batches(reader: CaptureReader, scan: CaptureScan) -> Iterator[pa.Recor
         try:
             columns = reader.take_columns(scan.plan, scan.inspection.origin_ns)
         except ValueError as error:
-            problem = "has changed while it was read: it has more flows than before"
-            remedy = "copy it, and give the copy"
-            raise CaptureError(file=scan.setup.name, problem=problem, remedy=remedy) from error
+            raise _has_changed(scan.setup.name, "flows") from error
         if columns is None:
             return
         yield _wrap_columns(columns)
+
+
+def _has_changed(name: str, more: str) -> CaptureError:
+    problem = f"has changed while it was read: it has more {more} than before"
+    return CaptureError(file=name, problem=problem, remedy="copy it, and give the copy")
 
 
 def _wrap_columns(columns: dict[str, npt.NDArray[np.generic]]) -> pa.RecordBatch:
