@@ -31,8 +31,28 @@ def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Give processes to work in, at most one a core; errors and interrupts end their work.
 
     They are fresh, since a fork of a process that has threads (as Arrow starts them) may hang. Hand
-    the work over in :func:`defer_interrupts`.
+    the work over in :func:`defer_interrupts`. Each has one thread of linear algebra, as commands
+    have: there is a process a core already.
     """
+    with _environment("OPENBLAS_NUM_THREADS", "1"), _fresh_pool(workers) as pool:
+        yield pool
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Give processes that start within the block a variable, where it is not set."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
+
+
+@contextmanager
+def _fresh_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     others = set(active_children())
     _start_resource_tracker()
     pool = ProcessPoolExecutor(

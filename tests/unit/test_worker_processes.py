@@ -49,3 +49,12 @@ def test_warnings_of_libraries_stay_in_workers_unless_asked_for(
     assert "a CaptureWarning" in said
     for category in OF_LIBRARIES:
         assert (f"a {category.__name__}" in said) == bool(options)
+
+
+def test_workers_have_one_thread_of_linear_algebra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    with worker_pool(1) as pool:
+        with defer_interrupts():
+            found = pool.submit(os.getenv, "OPENBLAS_NUM_THREADS")
+        assert found.result() == "1"
+    assert "OPENBLAS_NUM_THREADS" not in os.environ
