@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,8 @@ from contextvars import ContextVar
 _LIMIT_BYTES: ContextVar[int | None] = ContextVar("limit of memory", default=None)
 #: Just below the largest block that the C library learns from, 32 MiB on 64 bits.
 _LEARNT_BYTES = 31 << 20
+#: With fewer packets, what could be given back is not worth the time.
+_MANY_PACKETS = 1_000_000
 
 
 @contextmanager
@@ -24,6 +27,21 @@ def limit_memory(memory_bytes: int | None) -> Iterator[None]:
 def memory_limit_bytes() -> int | None:
     """Return the memory that may be taken, bytes; None where nobody has set a limit."""
     return _LIMIT_BYTES.get()
+
+
+def give_back_freed_memory(packets: int) -> None:
+    """Give memory that is free back to the kernel before the next step of work on many packets.
+
+    The C library keeps what is free between blocks in use; arrays of a long session, which have
+    blocks of their own, cannot use it. Other C libraries than the GNU one are left alone.
+    """
+    if packets < _MANY_PACKETS or sys.platform != "linux":
+        return
+    import ctypes  # noqa: PLC0415 - short work does without it
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def keep_freed_memory() -> None:

@@ -186,7 +186,7 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         hints += _other_session_hints(opened, several=len(names) > 1)
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
-        receiver=_read_other_end(options, packets=count_pieces(opened.view.table.ip_bytes)),
+        receiver=_read_other_end(options, packets=count_pieces(opened.view.table.compact_ip_bytes)),
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=log,
         buffering_end_s=options.buffering_end_s,
@@ -373,7 +373,7 @@ def _read_other_end(options: SessionFitOptions, *, packets: int) -> PacketTable 
             memory_bytes=left_bytes,
         ).sort_by_time()
     budget = Budget(left_bytes, FIT_PACKET_BYTES)
-    if not budget.holds(pieces := count_pieces(table.ip_bytes)):
+    if not budget.holds(pieces := count_pieces(table.compact_ip_bytes)):
         name = ", ".join(str(path) for path in as_paths(options.receiver))
         raise budget.refusal(name, pieces, remedy="or cut it (editcap does that for captures)")
     return swap_ends(table) if options.upload else table

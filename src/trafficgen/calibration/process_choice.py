@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from trafficgen.models import (
     RateShares,
     TriedProcess,
 )
+from trafficgen.process_memory import give_back_freed_memory
 from trafficgen.processes import import_parts
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.base import GeneratorOf, Span, playable
@@ -37,11 +38,13 @@ from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets,
 from trafficgen.processes.trains.fit import add_order, add_trains
 from trafficgen.progress import report_each, report_step
 from trafficgen.units import (
+    BLOCK,
     FloatArray,
     IntArray,
+    WholeArray,
     bps_from_bytes,
-    ns_array_from_s,
     ns_from_s,
+    ns_in_place,
     s_from_ns,
 )
 
@@ -98,6 +101,7 @@ _WEIGHTS: Mapping[str, float] = MappingProxyType(
 )
 #: 95% point of the largest of 20 two-sided normal deviations (Bonferroni).
 _NORMAL_LARGEST_OF_20 = 3.02
+_Number = TypeVar("_Number", bound=np.generic)
 #: Statistics of a session: name -> sample, ascending; ``rate_acf`` is an autocorrelation.
 _Statistics = dict[str, FloatArray]
 
@@ -123,6 +127,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
     bursts that look like frames, are tried in any case (:attr:`Proposal.refines`).
     """
     name, count = packets.name, packets.time_ns.size
+    give_back_freed_memory(count)
     report_step(f"{name}: fitting independent gaps or bursts of {count:,} packets")
     fit = LawFitter(generator_of, packets.tick_s)
     simple = fit_simple(packets, fit)
@@ -156,6 +161,7 @@ def fit_process(packets: PhasePackets, *, generator_of: GeneratorOf) -> FittedPr
             continue
         if _is_preferred(check, checks[best], passed=passed, refines=proposal.refines):
             best, settled = len(fitted) - 1, passed
+    give_back_freed_memory(count)
     trained = add_trains(fitted[best].process, packets)
     for row, process in _propose_orders(fitted, best, trained, packets, fit):
         check = check_played(process, independent=True)
@@ -307,7 +313,9 @@ def check_process(
         measured = _measure_packets(packets)
     few = independent and packets.time_ns.size >= _LIMITS.many_packets
     runs = _LIMITS.few_runs if few else _LIMITS.runs
+    give_back_freed_memory(packets.time_ns.size)
     played, start_ns = playable(process), packets.span_ns[0]
+    tick_ns = max(1, ns_from_s(packets.tick_s))
     step, sessions = f"{packets.name}: checking {process.kind}", []
     for run in report_each(range(runs), step, total=runs, unit="sessions"):
 
@@ -318,11 +326,11 @@ def check_process(
 
         # From 0 on: a number of seconds since 1970 has no room for nanoseconds.
         drawn = played.play(Span(0.0, packets.span_s), generator_of_run)
-        time_ns, ip_bytes = ns_array_from_s(drawn.time_s), drawn.ip_bytes.astype(np.int64)
+        time_ns, ip_bytes = ns_in_place(drawn.time_s), drawn.ip_bytes
         del drawn
-        # As the clock of the capture would show them.
-        time_ns -= time_ns % max(1, ns_from_s(packets.tick_s))
-        time_ns += start_ns
+        for row in range(0, time_ns.size, BLOCK):  # as the clock of the capture would show them
+            part = time_ns[row : row + BLOCK]
+            part -= part % tick_ns - start_ns
         sessions.append(_measure(time_ns, ip_bytes, packets))
     apart = [_compare(measured, session) for session in sessions]
     pairs = () if few else itertools.combinations(sessions, 2)
@@ -396,12 +404,15 @@ def _measure_packets(packets: PhasePackets) -> _Statistics:
     return found
 
 
-def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _Statistics:
+def _measure(time_ns: IntArray, ip_bytes: WholeArray, packets: PhasePackets) -> _Statistics:
     (start_ns, end_ns), threshold_s = packets.span_ns, packets.threshold_s
+    gap_ns = np.diff(time_ns)
+    gap_ns.sort()
     found = {
-        "packet_bytes": _thin(_sort_sizes(ip_bytes).astype(np.float64)),
-        "gap_s": _thin(_core.sort_values(s_from_ns(np.diff(time_ns)))),
+        "packet_bytes": _thin(_sort_sizes(ip_bytes)).astype(np.float64),
+        "gap_s": s_from_ns(_thin(gap_ns)),
     }
+    del gap_ns
     acf = np.zeros(0)
     for width_s in _LIMITS.bins_s:
         if packets.span_s > _LIMITS.most_bins * width_s:
@@ -419,14 +430,14 @@ def _measure(time_ns: IntArray, ip_bytes: IntArray, packets: PhasePackets) -> _S
     return found | ({"rate_acf": acf} if acf.size else {})
 
 
-def _sort_sizes(ip_bytes: IntArray) -> npt.NDArray[np.integer[Any]]:
+def _sort_sizes(ip_bytes: WholeArray) -> WholeArray:
     """Sort sizes, those of IP packets of up to 64 kB in a tenth of the time: by their digits."""
     if ip_bytes.size and ip_bytes.max() <= np.iinfo(np.uint16).max:
         return np.sort(ip_bytes.astype(np.uint16), kind="stable")
     return np.sort(ip_bytes)
 
 
-def _thin(ordered: FloatArray) -> FloatArray:
+def _thin(ordered: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     if ordered.size <= _LIMITS.most_values:
         return ordered
     return ordered[np.linspace(0, ordered.size - 1, _LIMITS.most_values).astype(np.int64)]

@@ -38,6 +38,7 @@ from trafficgen.models import (
     describe_failed_checks,
 )
 from trafficgen.option_names import name_options
+from trafficgen.process_memory import give_back_freed_memory
 from trafficgen.progress import report_step
 from trafficgen.provenance import run_date, software_version
 from trafficgen.randomness import random_stream
@@ -159,10 +160,12 @@ def fit_session(
     if not streams.streams:
         raise TooFewObservationsError(what="media packets in one flow", required=2, available=1)
     report_step("measuring the session and its path")
+    give_back_freed_memory(view.media_time_ns.size)
     path = find_conditions(
         view, pairing=ends.pairing, receiver=ends.receiver, tick_s=tick_s, seed=options.seed
     )
     views = FittedViews(view, phases, restored.view, sent_phases, tick_s)
+    give_back_freed_memory(view.media_time_ns.size)
     measures = measure_session(
         views,
         path,

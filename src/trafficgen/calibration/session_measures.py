@@ -21,7 +21,8 @@ from trafficgen.calibration.player_log.events import PlayedLevels, PlayerLog, fi
 from trafficgen.calibration.response.congestion_response import FoundResponse, find_response
 from trafficgen.calibration.response.source_levels import keep_source_levels
 from trafficgen.calibration.response.switch_hazards import LevelAssociation, associate_switches
-from trafficgen.distributions.fitting.fit_law import FittedLaw, fit_law
+from trafficgen.distributions.fitting.fit_law import FittedLaw, fit_split, split_sample
+from trafficgen.distributions.fitting.ticks import Sample
 from trafficgen.flows import (
     Bursts,
     SessionView,
@@ -29,12 +30,15 @@ from trafficgen.flows import (
     gaps_s,
     rate_series,
     segment_bursts,
+    select_rows,
+    sum_in_bins,
 )
 from trafficgen.models import DispersionOfIntervals, Facts, FactsAtScale, PacketProcess, Stream
 from trafficgen.processes.fractional_noise.fit import LongRange, judge_long_range, rate_and_noise
 from trafficgen.processes.fractional_noise.hurst import Hurst, autocorrelation, estimate_hurst
 from trafficgen.processes.semi_markov.rate_levels import Levels, find_levels
 from trafficgen.randomness import random_stream
+from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s, s_from_ns
 
 
@@ -95,11 +99,10 @@ def _scales(time_ns: IntArray, ip_bytes: IntArray, start_ns: int) -> tuple[Facts
     bin_ns, end_ns = ns_from_s(_FACT_LIMITS.shortest_bin_s), int(time_ns[-1])
     while (end_ns - start_ns) // bin_ns > _FACT_LIMITS.most_bins:
         bin_ns *= 2
-    row = (time_ns - start_ns) // bin_ns
-    row -= min(0, int(row.min()))
     whole = int((end_ns - start_ns) // bin_ns)
-    counts = np.asarray(np.bincount(row, minlength=whole)[:whole], dtype=np.float64)
-    size = np.asarray(np.bincount(row, weights=ip_bytes, minlength=whole)[:whole], dtype=np.float64)
+    first_ns = start_ns + min(0, (int(time_ns[0]) - start_ns) // bin_ns) * bin_ns
+    counts = sum_in_bins(time_ns, None, start_ns=first_ns, bin_ns=bin_ns, bins=whole)
+    size = sum_in_bins(time_ns, ip_bytes, start_ns=first_ns, bin_ns=bin_ns, bins=whole)
     facts: list[FactsAtScale] = []
     while counts.size >= _FACT_LIMITS.fewest_bins and len(facts) < _FACT_LIMITS.most_scales:
         mean, mean_bytes = float(counts.mean()), float(size.mean())
@@ -214,11 +217,11 @@ def measure_session(
     rows = phase_rows(view, phases)
     playout, playout_ns = rows.playout, view.first_media_ns + ns_from_s(phases.playout_start_s)
 
-    def fit(
-        quantity: str, sample: FloatArray, unit: Literal["s", "bytes"], tick: float
-    ) -> FittedLaw:
+    def fit(quantity: str, sample: Sample, unit: Literal["s", "bytes"], tick: float) -> FittedLaw:
         generator = random_stream(seed, session=view.session, purpose=f"fit/session/{quantity}")
-        return fit_law(sample, unit=unit, tick=tick, generator=generator)
+        split = split_sample(sample, unit=unit, tick=tick)
+        del sample
+        return fit_split(split, unit=unit, generator=generator)
 
     hurst, long_range, facts = _measure_memory(view, playout, playout_ns)
     levels, why_no_levels = _find_session_levels(view, playout, tick_s=tick_s), None
@@ -228,13 +231,14 @@ def measure_session(
         levels, why_no_levels = keep_source_levels(view, levels, path, is_controlled=is_controlled)
     played = _find_levels_of_log(view, log) if log else None
     of_heaviest = playout & (view.table.flow == view.heaviest_flow)
-    gap_acf = autocorrelation(gaps_s(view.table.time_ns[of_heaviest]), lags=_LIMITS.gap_lags)
+    of_heaviest_ns = select_rows(view.table.time_ns, of_heaviest)
+    gap_acf = autocorrelation(gaps_s(of_heaviest_ns), lags=_LIMITS.gap_lags)
     return SessionMeasures(
         packets=int(np.count_nonzero(view.media)),
         duration_s=phases.end_s,
         phases=phases,
         packet_bytes=fit(
-            "packet_bytes", view.table.ip_bytes[playout].astype(np.float64), "bytes", 1.0
+            "packet_bytes", select_rows(view.table.compact_ip_bytes, playout), "bytes", 1.0
         ),
         gap_s=fit("gap_s", playout_gaps_s(view, rows), "s", tick_s),
         bursts_by_phase=_segment_phases(view, rows, phases, tick_s=tick_s),
@@ -278,14 +282,15 @@ def _find_session_levels(view: SessionView, playout: BoolArray, *, tick_s: float
     recurs = whole is not None and whole.level[0] in whole.level[1:]
     if playout.sum() == view.media.sum() or recurs:
         return whole
-    return find_levels(table.time_ns[playout], table.ip_bytes[playout], tick_s=tick_s)
+    time_ns, ip_bytes = _select(table, playout)
+    return find_levels(time_ns, ip_bytes, tick_s=tick_s)
 
 
 def _measure_memory(
     view: SessionView, playout: BoolArray, start_ns: int
 ) -> tuple[Hurst | None, LongRange | None, Facts | None]:
     """Return memory and facts of the playout; None where it is too short or its clock jumps."""
-    time_ns, ip_bytes = view.table.time_ns[playout], view.table.ip_bytes[playout]
+    time_ns, ip_bytes = _select(view.table, playout)
     longest_s = _LIMITS.most_bins * _LIMITS.bin_s
     if time_ns.size == 0 or s_from_ns(int(time_ns[-1]) - start_ns) > longest_s:
         return None, None, None
@@ -295,6 +300,11 @@ def _measure_memory(
     long_range = judge_long_range(bins, noise_variance=noise_variance)
     hurst = estimate_hurst(bins, noise_variance=noise_variance)
     return hurst, long_range, measure_facts(time_ns, ip_bytes, start_ns=start_ns)
+
+
+def _select(table: PacketTable, rows: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return times, ns, and IP total lengths, bytes, of some packets."""
+    return select_rows(table.time_ns, rows), select_rows(table.compact_ip_bytes, rows)
 
 
 def _segment_phases(
@@ -308,6 +318,6 @@ def _segment_phases(
         parts["buffering"] = rows.before
     table = view.table
     return {
-        name: segment_bursts(table.time_ns[inside], table.ip_bytes[inside], threshold_s=threshold_s)
+        name: segment_bursts(*_select(table, inside), threshold_s=threshold_s)
         for name, inside in parts.items()
     }

@@ -19,14 +19,16 @@ from trafficgen.flows import (
     SessionView,
     extend_sequence,
     find_burst_threshold_s,
+    find_flows,
     gaps_s,
     select_flow_rows,
 )
 from trafficgen.models import Estimate, Phase, RtpFormat, Stream, Transport, smallest_header_bytes
+from trafficgen.processes.base import LARGEST_IP_BYTES
 from trafficgen.processes.fitting import FittedProcess, PhasePackets
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+from trafficgen.units import BLOCK, BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 #: Flows, or small flows together, with a smaller share of the media bytes are not in the model.
 SMALLEST_SHARE = 0.01
@@ -75,14 +77,16 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
                 f"carries {share:.2%} of the media bytes, below {SMALLEST_SHARE:.0%}"
             )
             continue
-        of_flow = view.media & np.isin(view.table.flow, flows)
-        rows = np.flatnonzero(of_flow)
+        of_flow = find_flows(view.table, flows)
+        of_flow &= view.media
         of_kind = sum(stream.name.split("-")[0] == medium for stream in result.streams)
         name = f"{medium}-{of_kind + 1}" if of_kind else medium
         of_one = of_flow & (view.table.flow == flow) if others else of_flow
         transport = describe_transport(view.table, of_one, flow=flow)
         clock_hz = transport.rtp.clock_hz if transport.rtp and not others else None
-        parts = split_into_phases(view, rows, phases, name=name, clock_hz=clock_hz, tick_s=tick_s)
+        parts = split_into_phases(
+            view, of_flow, phases, name=name, clock_hz=clock_hz, tick_s=tick_s
+        )
         fitted = []
         for number, part, packets in parts:
             place = f"fit/{name}/{number}-{part.name}"
@@ -93,7 +97,7 @@ def fit_streams(view: SessionView, phases: Phases, *, tick_s: float, seed: int) 
             if found.problems:
                 result.details.append(_describe_problems(packets.name, found.problems))
         if not fitted:
-            result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({rows.size})"
+            result.absent[f"flow {flow}"] = f"has too few media packets for a fit ({of_flow.sum()})"
             left_out += share
             continue
         kind = "unknown" if medium == "control" else medium
@@ -156,7 +160,7 @@ def _describe_problems(where: str, problems: dict[str, str]) -> str:
 
 def split_into_phases(
     view: SessionView,
-    rows: IntArray,
+    of_stream: BoolArray,
     phases: Phases,
     *,
     name: str,
@@ -165,20 +169,21 @@ def split_into_phases(
 ) -> Iterator[tuple[int, StreamPart, PhasePackets]]:
     """Yield the packets of a stream by phase, with the phase's number; those without a gap not.
 
-    ``rows`` are those of its media packets in the session's table, ascending; ``clock_hz`` is its
-    RTP clock, None if unknown.
+    ``of_stream`` says which packets of the session's table are media of it; ``clock_hz`` is its RTP
+    clock, None if unknown.
     """
     table, zero_ns = view.table, view.first_media_ns
     # Parts are views of these, and a session of one stream needs no copy of the table's.
-    every = rows.size == len(table)
-    time_ns = table.time_ns if every else table.time_ns[rows]
-    ip_bytes = table.ip_bytes if every else table.ip_bytes[rows]
+    time_ns, ip_bytes = table.time_ns, table.compact_ip_bytes
+    if not of_stream.all():
+        time_ns, ip_bytes = time_ns[of_stream], ip_bytes[of_stream]
+    rows = np.zeros(0, dtype=np.int64) if clock_hz is None else np.flatnonzero(of_stream)
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
         mine = rows[part.start : part.stop]
         # Seconds as floats resolve no nanosecond after decades of silence.
         has_length = time_ns[part.stop - 1] > time_ns[part.start] and part.end_s > part.start_s
-        if mine.size < _FEWEST_PACKETS or not has_length:
+        if part.stop - part.start < _FEWEST_PACKETS or not has_length:
             continue
         timestamp = None
         if clock_hz is not None and table.is_known("rtp_timestamp")[mine].all():
@@ -208,7 +213,6 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
     (row,) = select_flow_rows(table.flows, [flow]).to_pylist()
     if row["protocol"] not in ("udp", "tcp"):
         raise CalibrationError(f"flow {flow} is {row['protocol']}; only UDP and TCP can be fitted")
-    header_bytes = (table.ip_bytes - table.values("payload_bytes").astype(np.int64))[media]
     protocol: Literal["udp", "tcp"] = row["protocol"]
     ip_version: Literal[4, 6] = 6 if ":" in row["server"] else 4
     smallest = smallest_header_bytes(protocol, ip_version=ip_version)
@@ -217,13 +221,25 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
         ip_version=ip_version,
         server_port=row["server_port"],
         client_port=row["client_port"],
-        header_bytes=max(smallest, int(np.bincount(np.maximum(header_bytes, 0)).argmax())),
+        header_bytes=max(smallest, _commonest_header_bytes(table, media)),
         rtp=_rtp_format(table, media, payload_type=row["payload_type"], clock_hz=row["clock_hz"]),
     )
     if protocol == "udp" and not transport.is_quic:
         return transport
     found = fit_acknowledgements(table, media, flow=flow, over_quic=protocol == "udp")
     return transport.model_copy(update={"acknowledgements": found})
+
+
+def _commonest_header_bytes(table: PacketTable, media: BoolArray) -> int:
+    """Return the commonest bytes of headers of the packets in ``media``, shape (n,)."""
+    times = np.zeros(LARGEST_IP_BYTES + 1)
+    ip_bytes, payload_bytes = table.compact_ip_bytes, table.values("payload_bytes")
+    for row in range(0, media.size, BLOCK):
+        part = slice(row, row + BLOCK)
+        header_bytes = ip_bytes[part] - payload_bytes[part].astype(np.int64)
+        clipped = np.clip(header_bytes[media[part]], 0, LARGEST_IP_BYTES)
+        times += np.bincount(clipped, minlength=times.size)
+    return int(times.argmax())
 
 
 def _rtp_format(

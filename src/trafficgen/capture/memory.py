@@ -12,7 +12,7 @@ from trafficgen.errors import CaptureError, InputFileError, PacketTableError
 from trafficgen.flows.resegment import OFFLOAD_LIMITS
 from trafficgen.flows.selection import select_flow_rows
 from trafficgen.formatting import size_text
-from trafficgen.units import IntArray
+from trafficgen.units import BLOCK, IntArray, WholeArray
 
 #: Most memory that a packet takes while a command works on it, bytes, measured.
 FIT_PACKET_BYTES = 360
@@ -142,11 +142,14 @@ def sessions_that_fit(
     return [session for session in sessions if session in drawn]
 
 
-def count_pieces(ip_bytes: IntArray) -> int:
+def count_pieces(ip_bytes: WholeArray) -> int:
     """Return as how many packets some packets count once segmentation offload is cut."""
-    is_cut = ip_bytes <= OFFLOAD_LIMITS.largest_offload_bytes
-    pieces = -(-ip_bytes[is_cut] // COSTS.full_packet_bytes)
-    return int(np.maximum(pieces, 1).sum()) + int(np.count_nonzero(~is_cut))
+    total = 0
+    for row in range(0, ip_bytes.size, BLOCK):
+        part = ip_bytes[row : row + BLOCK].astype(np.int64)
+        part[part > OFFLOAD_LIMITS.largest_offload_bytes] = 0
+        total += int(np.maximum(-(-part // COSTS.full_packet_bytes), 1).sum())
+    return total
 
 
 def _count_pieces_of_flows(flows: pa.Table) -> IntArray:

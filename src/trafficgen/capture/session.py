@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -120,7 +119,7 @@ class _Opening:
             )
         cut = self._cut(measured, [measured.packets], inspection)
         view = _choose(cut, self.choice)
-        if (pieces := count_pieces(view.table.ip_bytes)) > len(view.table):
+        if (pieces := count_pieces(view.table.compact_ip_bytes)) > len(view.table):
             self._refuse_beyond(pieces, inspection)
         return OpenedSession(inspection, view)
 
@@ -219,7 +218,7 @@ class _Opening:
                 times_ns += pc.min_max(piece.column("time_ns")).as_py().values()
             inside = (pc.field("time_ns") >= from_ns) & (pc.field("time_ns") < to_ns)
             kept.append(piece.filter(inside))
-            weight += count_pieces(kept[-1].column("ip_bytes").to_numpy().astype(np.int64))
+            weight += count_pieces(kept[-1].column("ip_bytes").to_numpy())
             self._refuse_beyond(weight, inspection, more=True)
         if not weight:
             begin, end = (

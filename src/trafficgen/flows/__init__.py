@@ -18,6 +18,7 @@ from trafficgen.flows.rates import (
     pace_around_s,
     rate_curve,
     rate_series,
+    sum_in_bins,
     widen_bin,
 )
 from trafficgen.flows.resegment import infer_mtu_bytes, resegment
@@ -26,11 +27,13 @@ from trafficgen.flows.selection import (
     all_sessions,
     choose_session,
     choose_sessions,
+    find_flows,
     heaviest_session,
     heaviest_upload,
     media_packets,
     order_by_group,
     select_flow_rows,
+    select_rows,
     sessions_of_packets,
     swap_ends,
 )
@@ -50,6 +53,7 @@ __all__ = [
     "clock_tick_ns",
     "extend_sequence",
     "find_burst_threshold_s",
+    "find_flows",
     "gamma_to_exponential",
     "gaps_s",
     "gaps_within_flows_s",
@@ -69,8 +73,10 @@ __all__ = [
     "rtp_loss",
     "segment_bursts",
     "select_flow_rows",
+    "select_rows",
     "sessions_of_packets",
     "spread_over_tick",
+    "sum_in_bins",
     "swap_ends",
     "widen_bin",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen import _core
 from trafficgen.errors import CalibrationError
-from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
+from trafficgen.units import BLOCK, BoolArray, FloatArray, IntArray, WholeArray, s_from_ns
 
 
 class BurstLimits:
@@ -92,13 +92,16 @@ class Bursts:
         return self.first + self.packets - 1
 
 
-def segment_bursts(time_ns: IntArray, size_bytes: IntArray, *, threshold_s: float) -> Bursts:
+def segment_bursts(time_ns: IntArray, size_bytes: WholeArray, *, threshold_s: float) -> Bursts:
     """Cut a stream into bursts: maximal runs of packets with gaps of at most ``threshold_s``.
 
     Times ascend; both arrays have shape (n,).
     """
-    within = s_from_ns(np.diff(time_ns)) <= threshold_s
-    first = np.concatenate(([0], np.flatnonzero(~within) + 1))[: time_ns.size].astype(np.int64)
+    within = np.empty(max(0, time_ns.size - 1), dtype=np.bool_)
+    for row in range(0, within.size, BLOCK):
+        gap_s = s_from_ns(np.diff(time_ns[row : row + BLOCK + 1]))
+        np.less_equal(gap_s, threshold_s, out=within[row : row + BLOCK])
+    first = np.concatenate(([0], np.flatnonzero(~within) + 1))[: time_ns.size]
     packets = np.diff(np.append(first, time_ns.size))
     return Bursts(
         threshold_s=threshold_s,
@@ -138,13 +141,12 @@ def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float 
         raise CalibrationError(f"tick_s is {tick_s:g}; give the step of the clock, above 0")
     if gap_s.size < _LIMITS.fewest_gaps:
         return None
-    gaps = spread_over_tick(_core.sort_values(gap_s), tick_s=tick_s)
-    log_gap = np.log10(gaps)
+    gaps = _spread_in_place(np.sort(gap_s), tick_s=tick_s)
     best_s, best_score = None, 0.0
-    for log_threshold in _valleys(log_gap):
-        score = _between_class_variance(log_gap, gaps, float(log_threshold))
+    for log_threshold in _valleys(gaps).tolist():
+        score = _between_class_variance(gaps, log_threshold)
         if score > best_score:
-            best_s, best_score = _middle_of_widest_step(log_gap, float(log_threshold)), score
+            best_s, best_score = _middle_of_widest_step(gaps, log_threshold), score
     return best_s if best_s is not None else _pause_threshold_s(gap_s)
 
 
@@ -192,25 +194,44 @@ def spread_over_tick(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     powers of ten below that: a law's tail thins out slowly there, and must not look like a kind of
     gaps. Where the values are not multiples of the tick, those spread of neighbours overlap.
     """
+    return _spread_in_place(sorted_values.copy(), tick_s=tick_s)
+
+
+def _spread_in_place(sorted_values: FloatArray, *, tick_s: float) -> FloatArray:
     n = sorted_values.size
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_values) > 0.25 * tick_s)))
-    count = np.diff(np.concatenate((starts, [n])))
-    place = np.arange(0.5, n)
-    place -= np.repeat(starts, count)
-    place /= np.repeat(count, count)
+    steps = [np.zeros(1, dtype=np.intp)]
+    for row in range(0, n - 1, BLOCK):
+        part = np.diff(sorted_values[row : row + BLOCK + 1])
+        steps.append(np.flatnonzero(part > 0.25 * tick_s) + (row + 1))
+    starts = np.concatenate((*steps, [n]), dtype=np.uint32, casting="unsafe")
     below = int(np.searchsorted(sorted_values, 0.5 * tick_s))
-    spread = place - 0.5
-    spread *= tick_s
-    spread += sorted_values
-    spread[:below] = 0.5 * tick_s * 10 ** (_LIMITS.decades_below_tick * (place[:below] - 1))
-    return _core.sort_values(spread)
+    for row in range(0, n, BLOCK):
+        end = min(row + BLOCK, n)
+        first, last = np.searchsorted(starts, np.array([row, end - 1], np.uint32), side="right")
+        ends = starts[first - 1 : last + 1].astype(np.int64)
+        clipped = np.clip(ends, row, end)
+        count, inside = ends[1:] - ends[:-1], clipped[1:] - clipped[:-1]
+        place = np.arange(row + 0.5, end)
+        place -= np.repeat(ends[:-1], inside)
+        place /= np.repeat(count, inside)
+        zeros = min(max(0, below - row), place.size)
+        place[:zeros] = 0.5 * 10 ** (_LIMITS.decades_below_tick * (place[:zeros] - 1))
+        place[zeros:] -= 0.5
+        place *= tick_s
+        place[zeros:] += sorted_values[row + zeros : end]
+        sorted_values[row:end] = place
+    sorted_values.sort()
+    return sorted_values
 
 
-def _valleys(log_gap: FloatArray) -> FloatArray:
+def _valleys(gaps: FloatArray) -> FloatArray:
     """Return the logarithms (base 10) of thresholds between two kinds of gaps, over all windows."""
-    low, high = log_gap[0], log_gap[-1]
+    low, high = np.log10(gaps[[0, -1]])
     bins = int(np.ceil((high - low) / _LIMITS.bin_decades)) + 1
-    count = np.bincount(((log_gap - low) / _LIMITS.bin_decades).astype(np.int64), minlength=bins)
+    count = np.zeros(bins)
+    for row in range(0, gaps.size, BLOCK):
+        place = (np.log10(gaps[row : row + BLOCK]) - low) / _LIMITS.bin_decades
+        count += np.bincount(place.astype(np.int64), minlength=bins)
     found: list[FloatArray] = []
     for width in _LIMITS.window_decades:
         span = round(width / _LIMITS.bin_decades)
@@ -241,21 +262,27 @@ def _significant_valleys(windows: FloatArray, *, apart: int) -> IntArray:
     return np.asarray(middles, dtype=np.int64)
 
 
-def _between_class_variance(log_gap: FloatArray, weight: FloatArray, log_threshold: float) -> float:
+def _between_class_variance(gaps: FloatArray, log_threshold: float) -> float:
     """Return the variance between the sides of a threshold; log-gaps are weighted by length."""
-    parted = int(np.searchsorted(log_gap, log_threshold, side="right"))
-    if parted < _LIMITS.least_share_within * log_gap.size or parted == log_gap.size:
+    parted = bisect_right(gaps, log_threshold, key=np.log10)
+    if parted < _LIMITS.least_share_within * gaps.size or parted == gaps.size:
         return 0.0
-    below, above = weight[:parted].sum(), weight[parted:].sum()
-    mean_below = float(np.dot(weight[:parted], log_gap[:parted])) / below
-    mean_above = float(np.dot(weight[parted:], log_gap[parted:])) / above
+    below, sum_below = _sum_logs(gaps[:parted])
+    above, sum_above = _sum_logs(gaps[parted:])
     share = below / (below + above)
-    return float(share * (1 - share) * (mean_above - mean_below) ** 2)
+    return share * (1 - share) * (sum_above / above - sum_below / below) ** 2
 
 
-def _middle_of_widest_step(log_gap: FloatArray, log_threshold: float) -> float:
+def _sum_logs(gaps: FloatArray) -> tuple[float, float]:
+    """Return the sum of gaps and that of their logarithms, weighted by length."""
+    parts = [gaps[row : row + BLOCK] for row in range(0, gaps.size, BLOCK)]
+    return float(gaps.sum()), sum(float(np.dot(part, np.log10(part))) for part in parts)
+
+
+def _middle_of_widest_step(gaps: FloatArray, log_threshold: float) -> float:
     """Return the geometric middle, s, of the widest gap within 0.1 decades of a threshold."""
-    first, last = np.searchsorted(log_gap, [log_threshold - 0.1, log_threshold + 0.1])
-    near = log_gap[max(0, first - 1) : last + 1]
+    first = bisect_left(gaps, log_threshold - 0.1, key=np.log10)
+    last = bisect_left(gaps, log_threshold + 0.1, key=np.log10)
+    near = np.log10(gaps[max(0, first - 1) : last + 1])
     widest = int(np.argmax(np.diff(near)))
     return float(10 ** (0.5 * (near[widest] + near[widest + 1])))

@@ -9,9 +9,12 @@ import numpy as np
 
 from trafficgen.tables import PacketTable, RateCurve
 from trafficgen.units import (
+    BLOCK,
+    NS_PER_S,
     BoolArray,
     FloatArray,
     IntArray,
+    WholeArray,
     bps_from_bytes,
     kbps_from_bytes,
     ns_from_s,
@@ -28,7 +31,10 @@ _PACED_GAPS, _LONGEST_PACED_S = 16, 0.1
 
 def gaps_s(time_ns: IntArray) -> FloatArray:
     """Return the gaps between packets, s, shape (n - 1,), of times in ns, shape (n,)."""
-    return s_from_ns(np.diff(time_ns))
+    gap_s = np.empty(max(0, time_ns.size - 1))
+    for row in range(0, gap_s.size, BLOCK):
+        np.divide(np.diff(time_ns[row : row + BLOCK + 1]), NS_PER_S, out=gap_s[row : row + BLOCK])
+    return gap_s
 
 
 def pace_around_s(time_ns: IntArray) -> FloatArray:
@@ -140,7 +146,7 @@ def widen_bin(bin_s: float, *, span_s: float, most_bins: int) -> float:
 
 def rate_series(
     time_ns: IntArray,
-    size_bytes: IntArray,
+    size_bytes: WholeArray,
     *,
     bin_s: float,
     start_ns: int | None = None,
@@ -163,8 +169,26 @@ def rate_series(
     end = int(time_ns[-1]) if end_ns is None else end_ns
     bins = max(0, (end - start) // bin_ns)
     first, last = np.searchsorted(time_ns, [start, start + bins * bin_ns], side="left")
-    index = (time_ns[first:last] - start) // bin_ns
-    binned = np.bincount(index, weights=size_bytes[first:last], minlength=bins)
-    return RateSeries(
-        start_ns=start, bin_ns=bin_ns, size_bytes=np.asarray(binned, dtype=np.float64)
+    binned = sum_in_bins(
+        time_ns[first:last], size_bytes[first:last], start_ns=start, bin_ns=bin_ns, bins=bins
     )
+    return RateSeries(start_ns=start, bin_ns=bin_ns, size_bytes=binned)
+
+
+def sum_in_bins(
+    time_ns: IntArray, weights: WholeArray | None, *, start_ns: int, bin_ns: int, bins: int
+) -> FloatArray:
+    """Sum weights, or count, in each of some bins of equal width, shape (bins,).
+
+    Times ascend from ``start_ns`` on; they and the weights have shape (n,).
+    """
+    total = np.zeros(bins)
+    for row in range(0, time_ns.size, BLOCK):
+        rows = slice(row, row + BLOCK)
+        place = (time_ns[rows] - start_ns) // bin_ns
+        place = place[: np.searchsorted(place, bins)]
+        if not place.size:
+            break
+        part = None if weights is None else weights[rows][: place.size]
+        total[place[0] : place[-1] + 1] += np.bincount(place - place[0], part)
+    return total

@@ -51,6 +51,9 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     follow one another at 1 Gbit/s, or closer where the next packet of the same flow and direction
     comes sooner. The result is the table, in order of time, and how many packets were cut.
     """
+    sizes = table.compact_ip_bytes
+    if sizes.max(initial=0) <= _LIMITS.mtu_bytes:
+        return table, 0
     mtu_bytes = infer_mtu_bytes(table)
     payload_bytes = table.values("payload_bytes").astype(np.int64)
     header_bytes = table.ip_bytes - payload_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,9 @@ import pyarrow.compute as pc
 from trafficgen.errors import SelectionError
 from trafficgen.formatting import list_first
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, IntArray
+from trafficgen.units import BLOCK, BoolArray, IntArray
 
+_Number = TypeVar("_Number", bound=np.generic)
 #: Phases whose packets are not media: capacity probes and control messages.
 _NOT_MEDIA = ("probe", "signalling")
 _PAIRS = (
@@ -68,16 +70,12 @@ class SessionView:
     @cached_property
     def media_time_ns(self) -> IntArray:
         """Times of the media packets, ns from the table's origin, ascending, shape (m,)."""
-        return self._of_media(self.table.time_ns)
+        return select_rows(self.table.time_ns, self.media)
 
     @cached_property
     def media_ip_bytes(self) -> IntArray:
-        """IP total lengths of the media packets, bytes, shape (m,)."""
-        return self._of_media(self.table.ip_bytes)
-
-    def _of_media(self, values: IntArray) -> IntArray:
-        """Return the values of media packets; the same array where all packets are media."""
-        return values if self.media.all() else values[self.media]
+        """IP total lengths of the media packets, bytes, in 32 bits where they fit, shape (m,)."""
+        return select_rows(self.table.compact_ip_bytes, self.media)
 
     @property
     def first_media_ns(self) -> int:
@@ -118,7 +116,7 @@ def choose_session(
             what=f"media packet in {subject}",
             available="no packet of it carries payload to a client; choose another",
         )
-    inside = np.isin(table.flow, np.asarray(flows, dtype=np.uint32))
+    inside = find_flows(table, flows)
     return SessionView(
         session=session,
         flows=tuple(sorted(flows)),
@@ -237,7 +235,12 @@ def _sessions_over_known(flows: pa.Table) -> set[int]:
 
 def _weigh_flows(table: PacketTable, rows: BoolArray) -> dict[int, float]:
     """Return the IP bytes of the packets where ``rows``, by number of the flow; none is 0."""
-    weight = np.bincount(table.flow[rows], weights=table.ip_bytes[rows])
+    weight = np.zeros(int(table.flow.max(initial=0)) + 1)
+    ip_bytes = table.compact_ip_bytes
+    for row in range(0, rows.size, BLOCK):
+        part = slice(row, row + BLOCK)
+        found = np.bincount(table.flow[part][rows[part]], ip_bytes[part][rows[part]])
+        weight[: found.size] += found
     return {int(number): float(weight[number]) for number in np.flatnonzero(weight)}
 
 
@@ -300,27 +303,41 @@ def media_packets(table: PacketTable, *, rtp_flows: Collection[int] | None = Non
     """
     payload_bytes = table.values("payload_bytes").astype(np.uint32, copy=False)
     media = table.to_client & (payload_bytes > 0)
-    media &= ~np.isin(table.flow, _control_flows(table))
+    media &= ~find_flows(table, _control_flows(table))
     media &= ~_without_rtp_in_an_rtp_flow(table, rtp_flows)
     if "phase" in table.packets.column_names:
         media &= ~_of_phases(table, _NOT_MEDIA)
     return media
 
 
-def _control_flows(table: PacketTable) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+def select_rows(values: npt.NDArray[_Number], rows: BoolArray) -> npt.NDArray[_Number]:
+    """Return the values where ``rows``, shape (n,), is true: the same array where all are."""
+    return values if rows.all() else values[rows]
+
+
+def find_flows(table: PacketTable, flows: Collection[int]) -> BoolArray:
+    """Return where a packet is of one of some flows, shape (n,)."""
+    wanted, inside = np.asarray(list(flows), dtype=np.uint32), np.empty(len(table), dtype=np.bool_)
+    for row in range(0, inside.size, BLOCK):
+        inside[row : row + BLOCK] = np.isin(table.flow[row : row + BLOCK], wanted)
+    return inside
+
+
+def _control_flows(table: PacketTable) -> list[int]:
     """Return the numbers of the flows that carry control messages only."""
     control = table.flows.filter(pc.equal(table.flows.column("media"), "control"))
-    return np.asarray(control.column("flow").to_numpy(), dtype=np.uint32)
+    numbers: list[int] = control.column("flow").to_pylist()
+    return numbers
 
 
 def _without_rtp_in_an_rtp_flow(table: PacketTable, rtp_flows: Collection[int] | None) -> BoolArray:
     """Return where a packet without an RTP number is of a flow with RTP to the client."""
     known = table.is_known("rtp_sequence")
     if rtp_flows is not None:
-        return np.isin(table.flow, np.asarray(list(rtp_flows), dtype=np.uint32)) & ~known
+        return find_flows(table, rtp_flows) & ~known
     if not known.any():
         return np.zeros(len(table), dtype=np.bool_)
-    return np.isin(table.flow, np.unique(table.flow[known & table.to_client])) & ~known
+    return find_flows(table, np.unique(table.flow[known & table.to_client]).tolist()) & ~known
 
 
 def _of_phases(table: PacketTable, phases: tuple[str, ...]) -> BoolArray:

@@ -95,6 +95,7 @@ OPTIONAL_FIELDS = tuple(column.field for column in _OPTIONAL)
 PACKET_SCHEMA = schema_of(PACKET_COLUMNS)
 
 
+_MOST_IN_32_BITS = 2**31 - 1
 #: Half of what 64 bits hold, the year 2116: times of packets are added to it.
 LATEST_ORIGIN_NS = 1 << 62
 
@@ -267,6 +268,13 @@ class PacketTable(NotebookView):
     def ip_bytes(self) -> IntArray:
         """IP total length, bytes, shape (n,)."""
         return _read_only(self._read("ip_bytes").astype(np.int64))
+
+    @property
+    def compact_ip_bytes(self) -> IntArray:
+        """IP total lengths as :attr:`ip_bytes`, in 32 bits where they fit, without a copy."""
+        sizes = self._read("ip_bytes")
+        fits = sizes.dtype == np.uint32 and (not sizes.size or sizes.max() <= _MOST_IN_32_BITS)
+        return _read_only(sizes.view(np.int32)) if fits else self.ip_bytes
 
     @cached_property
     def payload_bytes(self) -> IntArray:

@@ -17,16 +17,21 @@ import numpy as np
 
 from trafficgen import _core
 from trafficgen.calibration.path.control_messages import TCP_ACK, is_capture_at_server
-from trafficgen.flows import SessionView, extend_sequence
+from trafficgen.flows import SessionView, extend_sequence, gaps_s, select_rows
 from trafficgen.models import CapacityStep, Estimate
 from trafficgen.randomness import random_stream
 from trafficgen.tables import PacketTable
 from trafficgen.units import (
     BITS_PER_BYTE,
+    BLOCK,
     BoolArray,
     FloatArray,
+    IntArray,
+    WholeArray,
     bps_from_bytes,
     kbps_from_bytes,
+    ns_array_from_s,
+    ns_from_s,
     s_from_ns,
 )
 
@@ -59,7 +64,7 @@ _LIMITS = LinkLimits()
 
 
 def dispersion_rates_bps(
-    gap_s: FloatArray, second_bytes: FloatArray, *, tick_s: float = 1e-9
+    gap_s: FloatArray, second_bytes: WholeArray | FloatArray, *, tick_s: float = 1e-9
 ) -> FloatArray:
     """Return the rates of pairs of packets, the second one's bits over the gap, bit/s, shape (k,).
 
@@ -68,11 +73,14 @@ def dispersion_rates_bps(
     shape (n,).
     """
     use = choose_pairs(gap_s, second_bytes, tick_s=tick_s)
-    rates: FloatArray = second_bytes[use] * BITS_PER_BYTE / gap_s[use]
+    rates: FloatArray = np.multiply(second_bytes[use], BITS_PER_BYTE, dtype=np.float64)
+    rates /= gap_s[use]
     return rates
 
 
-def choose_pairs(gap_s: FloatArray, second_bytes: FloatArray, *, tick_s: float) -> BoolArray:
+def choose_pairs(
+    gap_s: FloatArray, second_bytes: WholeArray | FloatArray, *, tick_s: float
+) -> BoolArray:
     """Return which pairs may have queued behind each other; arguments as above, shape (n,)."""
     return np.asarray(
         (gap_s > _LIMITS.fewest_ticks * tick_s)
@@ -83,7 +91,11 @@ def choose_pairs(gap_s: FloatArray, second_bytes: FloatArray, *, tick_s: float) 
 
 def find_near(rates_bps: FloatArray, rate_bps: float) -> BoolArray:
     """Return which rates of pairs, bit/s, are within a mode around a rate, shape (n,)."""
-    return np.asarray(np.abs(np.log(rates_bps / rate_bps)) <= 2 * np.log(_LIMITS.mode_ratio))
+    near = np.empty(rates_bps.size, dtype=np.bool_)
+    for row in range(0, near.size, BLOCK):
+        apart = np.abs(np.log(rates_bps[row : row + BLOCK] / rate_bps))
+        near[row : row + BLOCK] = apart <= 2 * np.log(_LIMITS.mode_ratio)
+    return near
 
 
 def may_be_of_source(mode_bps: float, mean_bps: float, *, has_loss: bool) -> bool:
@@ -133,11 +145,8 @@ def estimate_link_rate(
     pairs share the error of one shaper and one clock; at most 20,000 pairs are used. ``session``
     and ``seed`` choose the resampling; with ``has_loss`` packets were lost, so some queue was full.
     """
-    order = np.flatnonzero(table.to_client)
-    gap_s = s_from_ns(np.diff(table.time_ns[order]))
-    rates = dispersion_rates_bps(
-        gap_s, table.values("frame_bytes")[order][1:].astype(np.float64), tick_s=tick_s
-    )
+    time_ns, frame_bytes = _measure_arrivals(table)
+    rates = dispersion_rates_bps(gaps_s(time_ns), frame_bytes[1:], tick_s=tick_s)
     generator = random_stream(seed, session=session, purpose="fit/conditions/link_rate")
     if rates.size > _LIMITS.most_pairs:
         rates = np.sort(generator.choice(rates, _LIMITS.most_pairs, replace=False))
@@ -145,10 +154,8 @@ def estimate_link_rate(
     if found is None:
         return None, f"the dispersions of {rates.size} packet pairs have no mode"
     value, share = found
-    time_ns = table.time_ns[order]
-    mean_bps = bps_from_bytes(
-        float(table.values("frame_bytes")[order].sum()), s_from_ns(int(time_ns[-1] - time_ns[0]))
-    )
+    duration_s = s_from_ns(int(time_ns[-1] - time_ns[0]))
+    mean_bps = bps_from_bytes(float(frame_bytes.sum()), duration_s)
     mode = "the strongest mode of packet-pair dispersion is"
     if value < _LIMITS.least_of_mean * mean_bps:
         return None, f"{mode} below the mean rate: the pairs were spread before"
@@ -192,37 +199,50 @@ _LONGEST_GAP_S = 0.1
 #: A server answers its clients in less than this part of the time in which they answer it.
 _AT_SERVER = 0.5
 
-_Measured = tuple[FloatArray, FloatArray, FloatArray]
+#: Times of packets or acknowledgements, ns, and their sizes on the wire.
+_Measured = tuple[IntArray, WholeArray | FloatArray]
+#: Windows that are looked at together.
+_WINDOWS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Pairs or trains in order: when they ended and how long they took (s), and rates (bit/s).
+    """Pairs or trains in order: when they ended (ns), how long they took (s), and rates (bit/s).
 
     Each array has shape (n,). Trains of ``packets`` overlap, a pair is one packet after another.
     """
 
-    time_s: FloatArray
+    time_ns: IntArray
     gap_s: FloatArray
     rate_bps: FloatArray
     packets: int = 1
+    zero_ns: int = 0  #: what seconds count from
+
+    @property
+    def time_s(self) -> FloatArray:
+        return s_from_ns(self.time_ns - self.zero_ns)
+
+    def rows_from(self, start_s: FloatArray) -> IntArray:
+        """Return the first rows from some times on, shape (k,)."""
+        return np.searchsorted(self.time_ns, ns_array_from_s(start_s) + self.zero_ns)
 
     def select(self, start_s: float, end_s: float) -> _Pairs:
-        first, stop = np.searchsorted(self.time_s, [start_s, end_s])
-        return self._take(slice(first, stop))
+        return self._take(slice(*self.rows_from(np.array([start_s, end_s])).tolist()))
 
     def select_near(self, rate_bps: float) -> _Pairs:
         return self._take(find_near(self.rate_bps, rate_bps))
 
     def _take(self, rows: slice | BoolArray) -> _Pairs:
-        return _Pairs(self.time_s[rows], self.gap_s[rows], self.rate_bps[rows], self.packets)
+        return replace(
+            self, time_ns=self.time_ns[rows], gap_s=self.gap_s[rows], rate_bps=self.rate_bps[rows]
+        )
 
     def part_trains(self) -> _Pairs:
         """Return trains that do not overlap."""
         return self._take(slice(None, None, self.packets))
 
 
-_NO_PAIRS = _Pairs(np.empty(0), np.empty(0), np.empty(0))
+_NO_PAIRS = _Pairs(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -260,30 +280,21 @@ def estimate_capacity(
     table = view.table if receiver is None else receiver
     at_sender = receiver is None and _is_before_path(table)
     measure = _measure_acknowledgements if at_sender else _measure_arrivals
-    end_s, gap_s, size_bytes = measure(table)
+    time_ns, size_bytes = measure(table)
     what = "acknowledgements" if at_sender else "packets"
     why = f"no second of the capture has {what} at the pace of a narrow link"
-    if not gap_s.size:
+    if time_ns.size < 2:
         return None, why
-    end_s = end_s - s_from_ns(view.first_media_ns + view.table.origin_ns - table.origin_ns)
-    # Windows without packets are not listed: a source may be silent for years.
-    number = np.floor(end_s / _WINDOW_S)
-    begins = np.diff(number, prepend=-np.inf) > 0  # times ascend
-    windows_s = number[begins] * _WINDOW_S
-    del number
-    window = np.cumsum(begins) - 1
-    given_bytes: FloatArray = np.bincount(window, weights=size_bytes).astype(np.float64)
-    del window
-    length_s = windows_s[-1] - windows_s[0] + _WINDOW_S
+    zero_ns = view.first_media_ns + view.table.origin_ns - table.origin_ns
+    windows, given_bytes = _fill_windows(time_ns[1:], size_bytes[1:], zero_ns)
+    length_s = float(windows[-1] - windows[0] + 1) * _WINDOW_S
     most_bps = _MOST_OF_MEAN * bps_from_bytes(given_bytes.sum(), length_s)
     # Frames of RTP are as far apart as the source makes them.
     trains: tuple[int, ...] = _TRAINS_OF_ACKNOWLEDGEMENTS if at_sender else _TRAINS
     trains = trains[:1] if table.is_known("rtp_sequence").any() else trains
     for packets in trains:
-        pairs = _make_trains(end_s, gap_s, size_bytes, packets=packets, tick_s=tick_s)
-        modes, busy = _find_modes(
-            pairs, windows_s, given_bytes, most_bps=most_bps, has_loss=has_loss
-        )
+        pairs = _make_trains(time_ns, size_bytes, zero_ns, packets=packets, tick_s=tick_s)
+        modes, busy = _find_modes(pairs, windows, given_bytes, most_bps=most_bps, has_loss=has_loss)
         stretches = _join(modes, fewest=1 if packets == 1 else 2)
         if len(modes) >= _ENOUGH_WINDOWS * busy or packets == trains[-1]:
             break
@@ -291,7 +302,29 @@ def estimate_capacity(
     if not stretches:
         return None, why
     generator = random_stream(seed, session=view.session, purpose="fit/conditions/capacity")
-    return tuple(_list_steps(pairs, _sharpen(pairs, stretches), float(end_s[-1]), generator)), ""
+    end_s = s_from_ns(int(time_ns[-1]) - zero_ns)
+    return tuple(_list_steps(pairs, _sharpen(pairs, stretches), end_s, generator)), ""
+
+
+def _fill_windows(
+    time_ns: IntArray, size_bytes: WholeArray | FloatArray, zero_ns: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the windows that have packets, by their number, and the bytes in each, shape (n,).
+
+    Windows without packets are not listed: a source may be silent for years.
+    """
+    numbers, sums = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    for row in range(0, time_ns.size, BLOCK):
+        number = (time_ns[row : row + BLOCK] - zero_ns) // ns_from_s(_WINDOW_S)
+        first = np.flatnonzero(np.diff(number, prepend=number[0] - 1))  # times ascend
+        part = np.add.reduceat(size_bytes[row : row + BLOCK], first, dtype=np.float64)
+        if row and numbers[-1][-1] == number[0]:
+            sums[-1][-1] += part[0]
+            first, part = first[1:], part[1:]
+        if first.size:
+            numbers.append(number[first])
+            sums.append(part)
+    return np.concatenate(numbers), np.concatenate(sums)
 
 
 def _is_before_path(table: PacketTable) -> bool:
@@ -310,70 +343,66 @@ def _is_before_path(table: PacketTable) -> bool:
 
 
 def _measure_arrivals(table: PacketTable) -> _Measured:
-    """Return when packets to the client came, the gaps before them, and their sizes on the wire."""
-    rows = np.flatnonzero(table.to_client)
-    time_s = s_from_ns(table.time_ns[rows])
-    frame_bytes = table.values("frame_bytes")[rows[1:]].astype(np.float64)
-    return time_s[1:], np.diff(time_s), frame_bytes
+    """Return when packets to the client came, and their sizes on the wire."""
+    frame_bytes = table.values("frame_bytes").astype(np.uint32, copy=False)
+    return select_rows(table.time_ns, table.to_client), select_rows(frame_bytes, table.to_client)
 
 
 def _measure_acknowledgements(table: PacketTable) -> _Measured:
-    """Return when TCP's acknowledgements came, the gaps, and the bytes on the wire they are of."""
+    """Return when TCP's acknowledgements came, and the bytes on the wire they are of."""
     back = ~table.to_client & table.is_known("tcp_acknowledgement")
     back &= (table.values("tcp_flags").astype(np.uint8) & TCP_ACK) > 0
     data = table.to_client & (table.payload_bytes > 0)
     framed = float(table.frame_bytes[data].sum()) / max(float(table.payload_bytes[data].sum()), 1)
-    times_s, sizes = [np.empty(0)], [np.empty(0)]
+    times_ns, sizes = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     for flow in np.unique(table.flow[back]):
         rows = np.flatnonzero(back & (table.flow == flow))
         number = table.values("tcp_acknowledgement")[rows].astype(np.int64)
         more = np.diff(np.maximum.accumulate(extend_sequence(number, bits=32)))
-        times_s.append(s_from_ns(table.time_ns[rows][1:][more > 0]))
+        times_ns.append(table.time_ns[rows][1:][more > 0])
         sizes.append(framed * more[more > 0])
-    time_s = np.concatenate(times_s)
-    order = np.argsort(time_s, kind="stable")
-    return time_s[order][1:], np.diff(time_s[order]), np.concatenate(sizes)[order][1:]
+    time_ns = np.concatenate(times_ns)
+    order = np.argsort(time_ns, kind="stable")
+    return time_ns[order], np.concatenate(sizes)[order]
 
 
 def _make_trains(
-    end_s: FloatArray, gap_s: FloatArray, size_bytes: FloatArray, *, packets: int, tick_s: float
+    time_ns: IntArray,
+    size_bytes: WholeArray | FloatArray,
+    zero_ns: int,
+    *,
+    packets: int,
+    tick_s: float,
 ) -> _Pairs:
     """Return trains of this many packets after a first one, those that may have queued."""
+    gap_s = gaps_s(time_ns)
     if packets == 1:
-        use = choose_pairs(gap_s, size_bytes, tick_s=tick_s)
-        gap_s, size_bytes = gap_s[use], size_bytes[use]
+        use = choose_pairs(gap_s, size_bytes[1:], tick_s=tick_s)
+        bits = np.multiply(size_bytes[1:][use], BITS_PER_BYTE, dtype=np.float64)
     else:
         # One number a packet after another: a session may have tens of millions.
         idle = np.cumsum(gap_s > _LONGEST_GAP_S, dtype=np.int32)
         use = idle[packets:] == idle[:-packets]
         del idle
-        total_s = np.cumsum(gap_s)
-        use &= total_s[packets:] > total_s[:-packets]
-        gap_s = _sum_each(total_s, packets, use)
-        del total_s
-        size_bytes = _sum_each(np.cumsum(size_bytes), packets, use)
-        end_s = end_s[packets:]
-    return _Pairs(end_s[use], gap_s, size_bytes * BITS_PER_BYTE / gap_s, packets)
-
-
-def _sum_each(total: FloatArray, packets: int, use: BoolArray) -> FloatArray:
-    """Return the sums of so many values, from the running total, of the trains in use."""
-    return np.asarray((total[packets:] - total[:-packets])[use], dtype=np.float64)
+        use &= time_ns[packets + 1 :] > time_ns[1:-packets]
+        total = np.cumsum(size_bytes[1:], dtype=np.float64)
+        bits = (total[packets:] - total[:-packets])[use] * BITS_PER_BYTE
+        del total
+    if packets > 1:
+        gap_s = s_from_ns(time_ns[packets + 1 :] - time_ns[1:-packets])
+    gap_s = gap_s[use]
+    bits /= gap_s
+    return _Pairs(time_ns[packets + (packets > 1) :][use], gap_s, bits, packets, zero_ns)
 
 
 def _find_modes(
-    pairs: _Pairs,
-    windows_s: FloatArray,
-    given_bytes: FloatArray,
-    *,
-    most_bps: float,
-    has_loss: bool,
+    pairs: _Pairs, windows: IntArray, given_bytes: FloatArray, *, most_bps: float, has_loss: bool
 ) -> tuple[list[_Stretch], int]:
     """Return windows whose mode is the link's, and how many windows have pairs for one.
 
     Args:
         pairs: Pairs or trains in order of time.
-        windows_s: Starts of the windows that have packets, shape (n,).
+        windows: Numbers of the windows that have packets, shape (n,).
         given_bytes: Bytes in each of them, shape (n,).
         most_bps: A mode above this limits nothing.
         has_loss: Whether some queue was full.
@@ -381,9 +410,15 @@ def _find_modes(
     found: list[_Stretch] = []
     unsure: list[_Stretch] = []
     step_ratio = _STEP_RATIO if pairs.packets == 1 else _TRAIN_STEP_RATIO
-    firsts, stops = np.searchsorted(pairs.time_s, [windows_s, windows_s + _WINDOW_S]).tolist()
-    busy = int(np.count_nonzero(np.subtract(stops, firsts) >= _FEWEST_PAIRS))
-    modes = strongest_modes(pairs.rate_bps, firsts, stops, fewest_pairs=_FEWEST_PAIRS)
+    windows_s: FloatArray = windows.astype(np.float64) * _WINDOW_S
+    firsts, stops = pairs.rows_from(windows_s), pairs.rows_from(windows_s + np.float64(_WINDOW_S))
+    busy = int(np.count_nonzero(stops - firsts >= _FEWEST_PAIRS))
+    modes = []
+    for place in range(0, windows.size, _WINDOWS_AT_ONCE):
+        some = slice(place, place + _WINDOWS_AT_ONCE)
+        first, stop = int(firsts[place]), int(stops[some][-1])
+        ends = (firsts[some] - first).tolist(), (stops[some] - first).tolist()
+        modes += strongest_modes(pairs.rate_bps[first:stop], *ends, fewest_pairs=_FEWEST_PAIRS)
     for start_s, size_bytes, mode in zip(
         windows_s.tolist(), given_bytes.tolist(), modes, strict=True
     ):

@@ -131,10 +131,12 @@ def pair_arrivals(view: SessionView) -> Pairing | None:
     packet has one. If all have one, only a simulation, which keeps the path in its notes, shows
     that none was lost: the log of a receiver looks the same.
     """
+    simulated = "path" in view.table.notes
+    if not simulated and "arrival_ns" not in view.table.packets.column_names:
+        return None
     rows = np.flatnonzero(view.media)
     arrived = view.table.is_known("arrival_ns")[rows]
     arrival_ns = view.table.values("arrival_ns").astype(np.int64)[rows]
-    simulated = "path" in view.table.notes
     if arrived.all():
         has_both_ends = simulated and not np.array_equal(arrival_ns, view.media_time_ns)
     else:

@@ -107,7 +107,7 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
             frame_starts=_find_frame_starts(pairing),
             source=pairing.source,
             has_emptied=pairing.has_emptied,
-            is_tcp=2 * int(view.table.ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
+            is_tcp=2 * int(view.table.compact_ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
         )
     if carries_half(view, "rtp_sequence"):
         return _trace_rtp(view)
@@ -119,7 +119,7 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
 def carries_half(view: SessionView, column: str) -> bool:
     """Return whether packets with a known number carry half of the media bytes or more."""
     numbered = view.media & view.table.is_known(column)
-    return 2 * int(view.table.ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
+    return 2 * int(view.table.compact_ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
 def _find_frame_starts(pairing: Pairing) -> BoolArray:

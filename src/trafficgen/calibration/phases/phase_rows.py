@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.calibration.phases.session_phases import Phases
-from trafficgen.flows import SessionView, gaps_s, gaps_within_flows_s
+from trafficgen.flows import SessionView, gaps_s, gaps_within_flows_s, select_rows
 from trafficgen.models import PhaseName
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s, s_from_ns
 
@@ -62,8 +62,12 @@ def phase_rows(view: SessionView, phases: Phases) -> PhaseRows:
 
 def playout_gaps_s(view: SessionView, rows: PhaseRows) -> FloatArray:
     """Return the gaps within flows that end in the playout, s; of all media without such gaps."""
-    gap_s, ends = gaps_within_flows_s(view.table, view.media)
-    in_playout = gap_s[rows.playout[ends]]
+    if len(view.media_flows) == 1:
+        in_playout = gaps_s(view.media_time_ns)
+        in_playout = select_rows(in_playout, select_rows(rows.playout, view.media)[1:])
+    else:
+        gap_s, ends = gaps_within_flows_s(view.table, view.media)
+        in_playout = gap_s[rows.playout[ends]]
     return in_playout if in_playout.size else gaps_s(view.media_time_ns)
 
 

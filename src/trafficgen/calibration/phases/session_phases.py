@@ -18,7 +18,7 @@ from trafficgen.calibration.phases.buffering_end import (
 from trafficgen.calibration.phases.rebuffering import Pause, Stall, find_stalls
 from trafficgen.distributions.fitting.uncertainty import mean_with_interval
 from trafficgen.errors import CalibrationError
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, gaps_s
 from trafficgen.flows.cycles import Cycles, cut_into_cycles, is_paused
 from trafficgen.formatting import format_duration, interval, number
 from trafficgen.models import Estimate
@@ -387,11 +387,11 @@ def count_regular_packets(time_ns: IntArray) -> int:
     """
     kept = int(time_ns.size)
     while kept > _LIMITS.few_packets + 1:
-        gap_s = s_from_ns(np.diff(time_ns[:kept]))
+        gap_s = gaps_s(time_ns[:kept])
         longest = int(np.argmax(gap_s))
         after = kept - longest - 1
-        others_s = np.delete(gap_s, longest)
-        least_s = max(_LIMITS.shortest_pause_s, _LIMITS.pause_ratio * float(others_s.max()))
+        next_s = max(float(one.max(initial=0)) for one in (gap_s[:longest], gap_s[longest + 1 :]))
+        least_s = max(_LIMITS.shortest_pause_s, _LIMITS.pause_ratio * next_s)
         most = max(_LIMITS.few_packets, _LIMITS.largest_share * kept)
         if gap_s[longest] < least_s or after > most:
             break

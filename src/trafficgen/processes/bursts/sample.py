@@ -207,8 +207,7 @@ def draw_packets(
         offsets_s, sizes = np.roll(offsets_s, -packet), np.roll(sizes, -packet)
         counts, spacing_s = np.roll(counts, -turn), np.roll(spacing_s, -turn)
         first_rows = np.cumsum(counts) - counts
-    times_s = np.repeat(start_s + np.cumsum(spacing_s) - spacing_s, counts)
-    times_s += offsets_s
+    times_s = _add_to_bursts(offsets_s, start_s + np.cumsum(spacing_s) - spacing_s, counts)
     if few and times_s.size:
         # The last burst is whole, as far as there is time before the first one.
         beyond_s = max(0.0, float(times_s[-1]) + _SHORTEST_EXCESS_S - span.end_s)
@@ -322,8 +321,17 @@ def _draw_offsets(
         gaps_s = laws.dependence.arrange_gaps(gaps_s, counts, generator_of("order of gap_within_s"))
     gaps_s[first_rows] = 0.0
     offsets_s = np.cumsum(gaps_s, out=gaps_s)
-    offsets_s -= np.repeat(offsets_s[first_rows], counts)
-    return offsets_s, sizes
+    return _add_to_bursts(offsets_s, -offsets_s[first_rows], counts), sizes
+
+
+def _add_to_bursts(values: FloatArray, of_burst: FloatArray, counts: IntArray) -> FloatArray:
+    """Add a number of each burst, shape (m,), to its packets' values, shape (n,), in place."""
+    rows = np.concatenate(([0], np.cumsum(counts)))
+    for burst in range(0, counts.size, BLOCK):
+        some = slice(burst, burst + BLOCK)
+        stop = min(burst + BLOCK, counts.size)
+        values[rows[burst] : rows[stop]] += np.repeat(of_burst[some], counts[some])
+    return values
 
 
 def _correlate(scores: FloatArray, rank_correlation: float, own: FloatArray) -> FloatArray:

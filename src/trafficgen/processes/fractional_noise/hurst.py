@@ -304,7 +304,7 @@ def autocorrelation(series: FloatArray, *, lags: int) -> list[float]:
     """Compute the autocorrelation at lags 1 to ``lags``; empty for constant or short series."""
     if series.size <= lags + 1:
         return []
-    power = float(np.dot(centred := series - series.mean(), centred))
-    if power <= (1e-12 * float(np.abs(series).max())) ** 2 * series.size:
+    largest = max(abs(float(series.min())), abs(float(series.max())))
+    if series.var() <= (1e-12 * largest) ** 2:
         return []
     return [float(value) for value in sample_autocorrelation(series, lags)]

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.phases.phase_rows import FittedViews, PhaseRows, phase_rows
 from trafficgen.calibration.session_measures import SessionMeasures, measure_facts
 from trafficgen.calibration.streams import gather_flows, split_into_phases
 from trafficgen.errors import GenerationError
-from trafficgen.flows import SessionView, choose_session
+from trafficgen.flows import SessionView, choose_session, find_flows
 from trafficgen.generation import OpenLoopSessions
 from trafficgen.models import Facts, FittedProvenance, Model, Phase, Stream
 from trafficgen.processes.fitting import PhasePackets
@@ -154,13 +152,13 @@ def _packets_of(
     view: SessionView, flows: list[int], stream: Stream, views: FittedViews
 ) -> Iterator[PhasePackets]:
     """Yield the packets of a stream's flows by the phases of the session."""
-    rows = np.flatnonzero(view.media & np.isin(view.table.flow, flows))
-    if rows.size == 0:
+    of_stream = view.media & find_flows(view.table, flows)
+    if not of_stream.any():
         return
     rtp = stream.transport.rtp if len(flows) == 1 else None  # each flow has a clock of its own
     found = split_into_phases(
         view,
-        rows,
+        of_stream,
         views.sent_phases,
         name=stream.name,
         clock_hz=rtp.clock_hz if rtp else None,
