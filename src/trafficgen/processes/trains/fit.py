@@ -49,7 +49,7 @@ class TrainLimits:
 
 
 _LIMITS = TrainLimits()
-#: Stands for a size that does not count, in 16 bits; sizes from it on are ranked as numbers.
+#: A size that does not count, in 16 bits; sizes from it on are ranked as numbers.
 _NO_SIZE = 65_535
 #: Multiples of it, less their whole numbers, are spread evenly (Weyl 1916).
 _GOLDEN_RATIO = 0.6180339887498949
