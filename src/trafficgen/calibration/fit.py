@@ -38,7 +38,7 @@ from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
 from trafficgen.options import DataFrame, takes
 from trafficgen.provenance import file_digest
-from trafficgen.tables import PacketTable, RateCurve
+from trafficgen.tables import PacketTable, RateCurve, compact_ip_bytes
 from trafficgen.units import NS_PER_S, ns_from_s, s_from_ns
 
 if TYPE_CHECKING:
@@ -186,7 +186,9 @@ def fit(paths: Paths | PacketTable | DataFrame, options: SessionFitOptions) -> F
         hints += _other_session_hints(opened, several=len(names) > 1)
     inputs = SessionInputs(
         window=None if options.window.is_whole else options.window,
-        receiver=_read_other_end(options, packets=count_pieces(opened.view.table.compact_ip_bytes)),
+        receiver=_read_other_end(
+            options, packets=count_pieces(compact_ip_bytes(opened.view.table))
+        ),
         receiver_files=tuple(name_in_model(name) for name in as_paths(options.receiver or ())),
         player_log=log,
         buffering_end_s=options.buffering_end_s,
@@ -373,7 +375,7 @@ def _read_other_end(options: SessionFitOptions, *, packets: int) -> PacketTable 
             memory_bytes=left_bytes,
         ).sort_by_time()
     budget = Budget(left_bytes, FIT_PACKET_BYTES)
-    if not budget.holds(pieces := count_pieces(table.compact_ip_bytes)):
+    if not budget.holds(pieces := count_pieces(compact_ip_bytes(table))):
         name = ", ".join(str(path) for path in as_paths(options.receiver))
         raise budget.refusal(name, pieces, remedy="or cut it (editcap does that for captures)")
     return swap_ends(table) if options.upload else table

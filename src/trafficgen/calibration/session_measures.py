@@ -38,7 +38,7 @@ from trafficgen.processes.fractional_noise.fit import LongRange, judge_long_rang
 from trafficgen.processes.fractional_noise.hurst import Hurst, autocorrelation, estimate_hurst
 from trafficgen.processes.semi_markov.rate_levels import Levels, find_levels
 from trafficgen.randomness import random_stream
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s, s_from_ns
 
 
@@ -238,7 +238,7 @@ def measure_session(
         duration_s=phases.end_s,
         phases=phases,
         packet_bytes=fit(
-            "packet_bytes", select_rows(view.table.compact_ip_bytes, playout), "bytes", 1.0
+            "packet_bytes", select_rows(compact_ip_bytes(view.table), playout), "bytes", 1.0
         ),
         gap_s=fit("gap_s", playout_gaps_s(view, rows), "s", tick_s),
         bursts_by_phase=_segment_phases(view, rows, phases, tick_s=tick_s),
@@ -304,7 +304,7 @@ def _measure_memory(
 
 def _select(table: PacketTable, rows: BoolArray) -> tuple[IntArray, IntArray]:
     """Return times, ns, and IP total lengths, bytes, of some packets."""
-    return select_rows(table.time_ns, rows), select_rows(table.compact_ip_bytes, rows)
+    return select_rows(table.time_ns, rows), select_rows(compact_ip_bytes(table), rows)
 
 
 def _segment_phases(

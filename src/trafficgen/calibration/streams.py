@@ -27,7 +27,7 @@ from trafficgen.models import Estimate, Phase, RtpFormat, Stream, Transport, sma
 from trafficgen.processes.base import LARGEST_IP_BYTES
 from trafficgen.processes.fitting import FittedProcess, PhasePackets
 from trafficgen.randomness import random_stream
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BLOCK, BoolArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 #: Flows, or small flows together, with a smaller share of the media bytes are not in the model.
@@ -174,7 +174,7 @@ def split_into_phases(
     """
     table, zero_ns = view.table, view.first_media_ns
     # Parts are views of these, and a session of one stream needs no copy of the table's.
-    time_ns, ip_bytes = table.time_ns, table.compact_ip_bytes
+    time_ns, ip_bytes = table.time_ns, compact_ip_bytes(table)
     if not of_stream.all():
         time_ns, ip_bytes = time_ns[of_stream], ip_bytes[of_stream]
     rows = np.zeros(0, dtype=np.int64) if clock_hz is None else np.flatnonzero(of_stream)
@@ -233,7 +233,7 @@ def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Tr
 def _commonest_header_bytes(table: PacketTable, media: BoolArray) -> int:
     """Return the commonest bytes of headers of the packets in ``media``, shape (n,)."""
     times = np.zeros(LARGEST_IP_BYTES + 1)
-    ip_bytes, payload_bytes = table.compact_ip_bytes, table.values("payload_bytes")
+    ip_bytes, payload_bytes = compact_ip_bytes(table), table.values("payload_bytes")
     for row in range(0, media.size, BLOCK):
         part = slice(row, row + BLOCK)
         header_bytes = ip_bytes[part] - payload_bytes[part].astype(np.int64)

@@ -35,7 +35,7 @@ from trafficgen.flows import (
 )
 from trafficgen.flows.selection import no_media_error
 from trafficgen.formatting import format_duration
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import ns_from_s, s_from_ns
 
 _NO_UPLOAD = "nothing carries payload to a server; leave [{}] out"
@@ -119,7 +119,7 @@ class _Opening:
             )
         cut = self._cut(measured, [measured.packets], inspection)
         view = _choose(cut, self.choice)
-        if (pieces := count_pieces(view.table.compact_ip_bytes)) > len(view.table):
+        if (pieces := count_pieces(compact_ip_bytes(view.table))) > len(view.table):
             self._refuse_beyond(pieces, inspection)
         return OpenedSession(inspection, view)
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BITS_PER_BYTE, NS_PER_S, IntArray
 
 
@@ -51,7 +51,7 @@ def resegment(table: PacketTable) -> tuple[PacketTable, int]:
     follow one another at 1 Gbit/s, or closer where the next packet of the same flow and direction
     comes sooner. The result is the table, in order of time, and how many packets were cut.
     """
-    sizes = table.compact_ip_bytes
+    sizes = compact_ip_bytes(table)
     if sizes.max(initial=0) <= _LIMITS.mtu_bytes:
         return table, 0
     mtu_bytes = infer_mtu_bytes(table)

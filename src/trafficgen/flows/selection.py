@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from trafficgen.errors import SelectionError
 from trafficgen.formatting import list_first
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BLOCK, BoolArray, IntArray
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -75,7 +75,7 @@ class SessionView:
     @cached_property
     def media_ip_bytes(self) -> IntArray:
         """IP total lengths of the media packets, bytes, in 32 bits where they fit, shape (m,)."""
-        return select_rows(self.table.compact_ip_bytes, self.media)
+        return select_rows(compact_ip_bytes(self.table), self.media)
 
     @property
     def first_media_ns(self) -> int:
@@ -236,7 +236,7 @@ def _sessions_over_known(flows: pa.Table) -> set[int]:
 def _weigh_flows(table: PacketTable, rows: BoolArray) -> dict[int, float]:
     """Return the IP bytes of the packets where ``rows``, by number of the flow; none is 0."""
     weight = np.zeros(int(table.flow.max(initial=0)) + 1)
-    ip_bytes = table.compact_ip_bytes
+    ip_bytes = compact_ip_bytes(table)
     for row in range(0, rows.size, BLOCK):
         part = slice(row, row + BLOCK)
         found = np.bincount(table.flow[part][rows[part]], ip_bytes[part][rows[part]])

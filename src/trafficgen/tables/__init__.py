@@ -15,6 +15,7 @@ from trafficgen.tables.packet import (
     REQUIRED_FIELDS,
     PacketTable,
     check_columns,
+    compact_ip_bytes,
 )
 from trafficgen.units import DEFAULT_ORIGIN_NS
 
@@ -34,4 +35,5 @@ __all__ = [
     "RtpStreamCount",
     "average_parts",
     "check_columns",
+    "compact_ip_bytes",
 ]

@@ -269,13 +269,6 @@ class PacketTable(NotebookView):
         """IP total length, bytes, shape (n,)."""
         return _read_only(self._read("ip_bytes").astype(np.int64))
 
-    @property
-    def compact_ip_bytes(self) -> IntArray:
-        """IP total lengths as :attr:`ip_bytes`, in 32 bits where they fit, without a copy."""
-        sizes = self._read("ip_bytes")
-        fits = sizes.dtype == np.uint32 and (not sizes.size or sizes.max() <= _MOST_IN_32_BITS)
-        return _read_only(sizes.view(np.int32)) if fits else self.ip_bytes
-
     @cached_property
     def payload_bytes(self) -> IntArray:
         """Transport payload, bytes, shape (n,)."""
@@ -327,6 +320,13 @@ class PacketTable(NotebookView):
             return self
         order = np.argsort(self.time_ns, kind="stable")
         return replace(self, packets=self.packets.take(pa.array(order)))
+
+
+def compact_ip_bytes(table: PacketTable) -> IntArray:
+    """Return :attr:`PacketTable.ip_bytes` in 32 bits where they fit, without a copy."""
+    sizes = table.values("ip_bytes")
+    fits = sizes.dtype == np.uint32 and (not sizes.size or sizes.max() <= _MOST_IN_32_BITS)
+    return _read_only(sizes.view("int32")) if fits else table.ip_bytes
 
 
 def _read_only(values: npt.NDArray[_Number]) -> npt.NDArray[_Number]:

@@ -14,7 +14,7 @@ from trafficgen.calibration.path.source_reconstruction import (
 )
 from trafficgen.calibration.rtp_restoration import SentPackets
 from trafficgen.flows import SessionView
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BoolArray, FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 
@@ -107,7 +107,8 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
             frame_starts=_find_frame_starts(pairing),
             source=pairing.source,
             has_emptied=pairing.has_emptied,
-            is_tcp=2 * int(view.table.compact_ip_bytes[tcp].sum()) > int(view.media_ip_bytes.sum()),
+            is_tcp=2 * int(compact_ip_bytes(view.table)[tcp].sum())
+            > int(view.media_ip_bytes.sum()),
         )
     if carries_half(view, "rtp_sequence"):
         return _trace_rtp(view)
@@ -119,7 +120,7 @@ def trace_packets(view: SessionView, pairing: Pairing | None) -> PathRecords | N
 def carries_half(view: SessionView, column: str) -> bool:
     """Return whether packets with a known number carry half of the media bytes or more."""
     numbered = view.media & view.table.is_known(column)
-    return 2 * int(view.table.compact_ip_bytes[numbered].sum()) >= int(view.media_ip_bytes.sum())
+    return 2 * int(compact_ip_bytes(view.table)[numbered].sum()) >= int(view.media_ip_bytes.sum())
 
 
 def _find_frame_starts(pairing: Pairing) -> BoolArray:
