@@ -29,6 +29,9 @@ from trafficgen.simulation.ladder_draws import draw_ladder
 _TAKES_ALL = 0.9
 #: A player measures this share of the rate of its path: headers and round trips take the rest.
 _PLAYERS_SHARE = 0.93
+#: These players take all that their path gives, by turns from the rungs next to it, so that its
+#: rate says nothing of a rung between visited ones.
+_BY_BUFFER = ("buffer", "bola", "mpc")
 #: Most rungs of a ladder above those that were visited.
 _MOST_ABOVE = 4
 #: Where no target is known, s: the median of those of Shaka (10), dash.js (18), hls.js (30) and
@@ -169,6 +172,8 @@ def _add_rungs(
         )
     else:
         likely_kbps = unvisited and RUNG_SHARE * share * _PLAYERS_SHARE * unvisited
+        if likely_kbps and likely_kbps < visited[-1] and player.family in _BY_BUFFER:
+            likely_kbps = None
         above = 0 if is_whole else _MOST_ABOVE
         ladder = complete_ladder(
             visited, seen_kbps, most_above=above, likely_kbps=likely_kbps, has_between=has_between
