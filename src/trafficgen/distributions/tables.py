@@ -180,6 +180,8 @@ def _half_table(tail: Function, knots: FloatArray, floor: float) -> tuple[FloatA
     reached = tail(knots)
     knots = knots[(reached > 0) & (np.append(0.0, reached[:-1]) <= 0.5)]
     low, high = knots[:-1], knots[1:]
+    if not low.size:  # so narrow a law that all its quantiles are one number
+        return np.array([0.5, 1.0]), np.full((1, 6), np.nan)
     found: list[tuple[FloatArray, FloatArray, FloatArray]] = []
     pieces = 0
     while low.size:

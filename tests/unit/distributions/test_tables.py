@@ -154,6 +154,12 @@ def test_bounds_and_quantiles_keep_every_digit() -> None:
     np.testing.assert_array_equal(tabulate(bounded).ppf(p), bounded.ppf(p))
 
 
+def test_a_law_whose_quantiles_are_one_number_has_them() -> None:
+    law = distribution_of("norm", {"loc": 1.0, "scale": 1e-300})
+    p = np.array([1e-9, 0.3, 0.5, 0.8, 1 - 1e-9])
+    assert tabulate(law).ppf(p).tolist() == [1.0] * 5
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     widths=some.lists(some.floats(1e-6, 1.0), min_size=1, max_size=69),
