@@ -108,8 +108,9 @@ def test_segments_of_a_wide_ladder_are_no_responses_to_a_user() -> None:
     assert len(found.switches) == 3
     # Requests of a user are any time apart, and other responses are of any size.
     generator = np.random.default_rng(1)
-    pauses_s, any_size = np.cumsum(generator.exponential(3.0, 32)), generator.normal(0, 1.5, 90)
-    times_s = 2.0 * np.arange(90)
+    pauses_s: FloatArray = np.cumsum(generator.exponential(3.0, 32))
+    any_size = generator.normal(0, 1.5, 90)
+    times_s = np.arange(0.0, 180.0, 2.0)
     for responses, when in (
         (generator.permutation(sizes), (pauses_s, pauses_s + 0.1)),
         (200_000 * np.exp(any_size), (times_s, times_s + 1.9)),

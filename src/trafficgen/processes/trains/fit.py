@@ -113,7 +113,7 @@ def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> 
     changed = {"order": _keep_ranks(*ranks), "pause_s": pause_s, "dependence": within}
     if process.trains is None:
         changed["trains"] = find_trains(
-            _gaps_before(packets), packets.sizes, first=bursts.first, known=True
+            _gaps_before(packets), packets.ip_bytes, first=bursts.first, known=True
         )
     return process.model_copy(update=changed)
 

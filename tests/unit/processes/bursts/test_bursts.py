@@ -292,8 +292,10 @@ def test_segments_of_several_bursts_begin_and_end_as_in_the_capture() -> None:
     packets.ip_bytes[first], packets.ip_bytes[first - 1] = 100, 400
     ordered = _fit_order(packets)[1]
     assert ordered is not None
+    laws = playable(ordered)
+    assert isinstance(laws, BurstLaws)
     *_, sizes = draw_packets(
-        playable(ordered),
+        laws,
         Span(0.0, packets.span_s),
         lambda quantity: random_stream(2, session=0, purpose=quantity),
     )

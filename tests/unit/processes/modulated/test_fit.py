@@ -51,7 +51,7 @@ def test_pauses_come_after_the_small_packets_that_end_frames() -> None:
     packets, process = fitted()
     assert all(part.pauses_in_trains for part in process.classes)
     played = playable(process).play(Span(0.0, SPAN_S), generator_of)
-    measured = size_to_gap(s_from_ns(packets.time_ns), packets.ip_bytes)
+    measured = size_to_gap(s_from_ns(packets.time_ns), packets.ip_bytes.astype(np.float64))
     assert measured < -0.9
     found = size_to_gap(played.time_s, played.ip_bytes.astype(np.float64))
     # Gaps are changed a little where they have to fill the bins.
