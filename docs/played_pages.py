@@ -189,14 +189,17 @@ def population_sections(results: Mapping[str, Any]) -> Iterator[str]:
         f" means over {results['splits']} divisions; those of features are of each alone, held"
         " out. Populations were changed on others; a first run of B1 showed what to look for"
         f" there. The goal is an AUC of at most {POPULATION_GOAL} for what was held out:"
-        f" {met} of {len(rows)} corpora meet it."
+        f" {met} of {len(rows)} corpora meet it. *Nearest* says how alike the rate (in bins of"
+        " 0.1 s) of a session and of the likest fitted one are: medians of correlations, of"
+        " generated sessions and, in brackets, of recorded ones that were held out; 1 is a copy."
     )
     yield table(
-        ("corpus", "sessions", "held out", "recorded", "fitted", "differs most in"),
+        ("corpus", "sessions", "held out", "recorded", "fitted", "nearest", "differs most in"),
         [
             (
                 *(row["corpus"], str(row["sessions"])),
                 *(f"{row[key]:.2f}" for key in ("held_out", "recorded", "fitted")),
+                f"{row['played_alike']:.2f} ({row['recorded_alike']:.2f})",
                 row["features"].replace("_", "\\_"),
             )
             for row in rows
