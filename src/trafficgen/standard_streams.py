@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import IO
 
 from trafficgen.errors import CaptureError, InputFileError, OutputFileError
-from trafficgen.expanded_files import expand_beginning, is_compressed, open_expanded
 from trafficgen.formatting import size_text, suggest_file
+from trafficgen.input_files import expand_beginning, is_compressed, open_expanded
 from trafficgen.interruptions import clean_up_at_end
 
 STANDARD_INPUT = "-"

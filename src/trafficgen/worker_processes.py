@@ -16,7 +16,7 @@ from multiprocessing.connection import wait
 from typing import Any, TypeVar
 
 from trafficgen.errors import TrafficgenWarning
-from trafficgen.lean_imports import load_arrow_without_pandas
+from trafficgen.imports import load_arrow_without_pandas
 from trafficgen.option_names import write_flags, writes_flags
 from trafficgen.progress import report_step
 from trafficgen.registry import pickle_registered, restore_registered

@@ -102,7 +102,7 @@ def test_generating_a_file_loads_no_search_for_parameters(tmp_path: Path) -> Non
 def test_arrow_without_pandas_still_gives_data_frames() -> None:
     code = (
         "import sys, pyarrow as pa;"
-        " from trafficgen.lean_imports import load_arrow_without_pandas as load;"
+        " from trafficgen.imports import load_arrow_without_pandas as load;"
         " load(); column = pa.array([1, 2]); print('pandas' in sys.modules);"
         " print(pa.table({'a': column}).to_pandas().a.sum())"
     )
@@ -134,7 +134,7 @@ def test_special_functions_come_without_numpys_tools_which_still_load() -> None:
 
 def test_a_thread_that_imports_special_functions_meanwhile_gets_them_all() -> None:
     code = (
-        "import importlib, threading, time; from trafficgen import scipy_special as ours\n"
+        "import importlib, threading, time; from trafficgen import imports as ours\n"
         "def use():\n from scipy.special import softmax\n print(softmax([0.0]).tolist())\n"
         "thread, load = threading.Thread(target=use), importlib.import_module\n"
         "def load_slowly(name):\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trafficgen.errors import TrafficgenError
-from trafficgen.extras import require
+from trafficgen.imports import require
 
 
 def test_an_installed_module_is_returned() -> None:

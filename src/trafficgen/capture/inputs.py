@@ -17,8 +17,8 @@ from trafficgen.capture.memory import Budget
 from trafficgen.capture.table_files import holds_packet_table, read_table
 from trafficgen.capture.table_streams import TableFile, open_table_file, packets_in
 from trafficgen.errors import CaptureError, PacketTableError
-from trafficgen.expanded_files import open_expanded, strip_packed_ending
 from trafficgen.formatting import describe_value, suggest_file
+from trafficgen.input_files import open_expanded, strip_packed_ending
 from trafficgen.option_names import writes_flags
 from trafficgen.options import DataFrame
 from trafficgen.redaction import redact_addresses

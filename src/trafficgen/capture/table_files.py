@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from trafficgen.capture.table_limits import refuse_expansion, refuse_repeated, refuse_span
 from trafficgen.errors import CaptureError, CaptureWarning, PacketTableError, warn
-from trafficgen.expanded_files import PACKED_ENDINGS, open_expanded, strip_packed_ending
+from trafficgen.input_files import PACKED_ENDINGS, open_expanded, strip_packed_ending
 from trafficgen.json_text import clean_texts
 from trafficgen.standard_streams import read_text_file
 from trafficgen.tables import (

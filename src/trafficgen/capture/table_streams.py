@@ -25,7 +25,7 @@ from trafficgen.capture.table_files import (
 )
 from trafficgen.capture.table_limits import refuse_repeated, refuse_span
 from trafficgen.errors import PacketTableError
-from trafficgen.expanded_files import is_compressed, open_expanded
+from trafficgen.input_files import is_compressed, open_expanded
 from trafficgen.progress import report_step
 from trafficgen.tables import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.counts import head_of_columns, infer_flows, tcp_flows

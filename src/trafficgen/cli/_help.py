@@ -43,7 +43,7 @@ class CommandWithExamples(typer.core.TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        from trafficgen.lean_imports import load_arrow_without_pandas  # noqa: PLC0415 - help needs no Arrow
+        from trafficgen.imports import load_arrow_without_pandas  # noqa: PLC0415 - help needs no Arrow
         from trafficgen.options import refuse_odd_names  # noqa: PLC0415 - not of --help
 
         for value in ctx.params.values():

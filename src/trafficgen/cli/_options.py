@@ -18,7 +18,7 @@ from trafficgen.cli._completion import (
     complete_path,
     complete_setting,
 )
-from trafficgen.named_files import allow_outside_files
+from trafficgen.input_files import allow_outside_files
 from trafficgen.option_names import name_options
 from trafficgen.options import Option, check_bounds, check_options, list_options, parse_pairs
 from trafficgen.simulation.options import PATH_HELP

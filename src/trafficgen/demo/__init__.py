@@ -9,8 +9,8 @@ from pathlib import Path
 from trafficgen.calibration.fit import Fit, fit
 from trafficgen.capture.reading import inspect
 from trafficgen.errors import TrafficgenError
-from trafficgen.extras import require
 from trafficgen.formatting import format_count, format_duration
+from trafficgen.imports import require
 from trafficgen.models import save_model
 from trafficgen.options import checks_arguments
 from trafficgen.outputs import check_folder, folders_above, whole_files

@@ -13,7 +13,7 @@ from trafficgen.capture.options import SessionChoice
 from trafficgen.errors import ExploreError
 from trafficgen.explore.controls import LARGEST_SEED
 from trafficgen.explore.playable_models import list_catalogue, open_model
-from trafficgen.extras import require
+from trafficgen.imports import require
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.options import checks_arguments
 

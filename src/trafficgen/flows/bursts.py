@@ -181,7 +181,7 @@ def gamma_to_exponential(values: FloatArray, *, regular: bool = False) -> float:
     shape = (3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s)
     if regular and shape <= 1:
         return 0.0
-    from trafficgen.scipy_special import special  # noqa: PLC0415 - looking into a capture should not wait for it
+    from trafficgen.imports import special  # noqa: PLC0415 - looking into a capture should not wait for it
 
     gamma = (shape - 1) * mean_log - shape * np.log(mean / shape) - special.gammaln(shape) - shape
     return float(2 * n * (gamma + np.log(mean) + 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import HOURS_PER_DAY, S_PER_HOUR, FloatArray
 
 _DAY_S = HOURS_PER_DAY * S_PER_HOUR

@@ -11,6 +11,7 @@ from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
 from trafficgen.generation.scaling import expected_bytes, quantiles_of, scale_process, vary_bursts
 from trafficgen.generation.timeline import Timeline, session_timeline
+from trafficgen.imports import special
 from trafficgen.model_parts.estimate import refuse_odd_numbers
 from trafficgen.models import (
     FIRST_PART_S,
@@ -28,7 +29,6 @@ from trafficgen.models import (
 )
 from trafficgen.processes.base import playable
 from trafficgen.randomness import random_stream
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, bps_from_bytes, bytes_from_bps
 
 #: Quantities drawn together, always in this order, so that a draw keeps its place.

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from trafficgen.distributions import DISCRETE_FAMILIES, MixedLaw
+from trafficgen.imports import special
 from trafficgen.model_parts.estimate import ModelPart
 from trafficgen.models import (
     Atom,
@@ -21,7 +22,6 @@ from trafficgen.models import (
     VariedLaw,
 )
 from trafficgen.processes.bursts.sample import has_few_bursts
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Parameters of families by which all their values are multiplied.

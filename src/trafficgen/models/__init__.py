@@ -96,9 +96,6 @@ from trafficgen.models.stream import Stream as Stream
 from trafficgen.models.stream import Transport as Transport
 from trafficgen.processes.bursts.model import BurstDependence as BurstDependence
 from trafficgen.processes.bursts.model import BurstProcess as BurstProcess
-from trafficgen.processes.choice import ProcessChoice as ProcessChoice
-from trafficgen.processes.choice import RateShares as RateShares
-from trafficgen.processes.choice import TriedProcess as TriedProcess
 from trafficgen.processes.fractional_noise.model import (
     FractionalNoiseProcess as FractionalNoiseProcess,
 )
@@ -112,8 +109,11 @@ from trafficgen.processes.mmpp.model import MmppProcess as MmppProcess
 from trafficgen.processes.mmpp.model import MmppState as MmppState
 from trafficgen.processes.modulated.model import ModulatedProcess as ModulatedProcess
 from trafficgen.processes.modulated.model import RateClass as RateClass
+from trafficgen.processes.process import ProcessChoice as ProcessChoice
+from trafficgen.processes.process import RateShares as RateShares
 from trafficgen.processes.process import ScoreSpectrum as ScoreSpectrum
 from trafficgen.processes.process import SpectralLine as SpectralLine
+from trafficgen.processes.process import TriedProcess as TriedProcess
 from trafficgen.processes.registered.model import RegisteredProcess as RegisteredProcess
 from trafficgen.processes.renewal.model import RenewalProcess as RenewalProcess
 from trafficgen.processes.semi_markov.model import RateState as RateState

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from trafficgen.formatting import format_count, format_duration, number, rate_text, size_text
+from trafficgen.imports import special
 from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 from trafficgen.notebook import NotebookView
-from trafficgen.scipy_special import special
 
 
 class WebPages(ModelPart):

@@ -8,9 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, TypeAdapter, field_serializer, field_validator, model_validator
 
 from trafficgen.distributions.law import Law
-from trafficgen.json_text import clean_texts, read_json
+from trafficgen.json_text import clean_texts, pack_text, read_json, unpack_text
 from trafficgen.model_parts.estimate import Estimate, ModelPart
-from trafficgen.model_parts.packed_text import pack_text, unpack_text
 from trafficgen.models.stream import Stream
 
 #: Sessions of a group that are kept, and how far their laws may be from those of the prototype.

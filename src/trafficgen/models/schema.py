@@ -31,7 +31,7 @@ from trafficgen.models.response import CongestionResponse, PooledResponse
 from trafficgen.models.stream import Phase, Stream
 from trafficgen.notebook import NotebookView
 from trafficgen.option_names import name_options
-from trafficgen.processes.choice import TriedProcess
+from trafficgen.processes.process import TriedProcess
 from trafficgen.units import kbps_from_bps
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from trafficgen.model_parts.estimate import Estimate, ModelPart
-from trafficgen.processes.choice import ProcessChoice
 from trafficgen.processes.kinds import PacketProcess
+from trafficgen.processes.process import ProcessChoice
 from trafficgen.quantity_bounds import LONGEST_S
 from trafficgen.tables.protocols import smallest_header_bytes
 from trafficgen.units import bps_from_bytes

@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from trafficgen import _core
+from trafficgen.imports import special
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.process import ScoreSpectrum
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Turns of mapping ranks and restoring amplitudes at most; the autocorrelation hardly moves beyond.

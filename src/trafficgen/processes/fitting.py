@@ -14,8 +14,8 @@ from trafficgen.distributions.fitting.ticks import Sample
 from trafficgen.distributions.law import Law
 from trafficgen.flows import gaps_s
 from trafficgen.processes.base import GeneratorOf
-from trafficgen.processes.choice import ProcessChoice
 from trafficgen.processes.kinds import PacketProcess
+from trafficgen.processes.process import ProcessChoice
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 #: A misfit of the continuous part is not mentioned when the whole law is this near to the sample.

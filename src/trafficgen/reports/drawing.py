@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trafficgen.errors import OutputFileError
-from trafficgen.extras import require
 from trafficgen.formatting import printable
+from trafficgen.imports import require
 from trafficgen.options import check_argument
 from trafficgen.outputs import whole_folder
 from trafficgen.progress import report_each

@@ -11,10 +11,10 @@ import numpy as np
 from trafficgen.distributions import MixedLaw
 from trafficgen.distributions.fitting.families import free_parameters
 from trafficgen.formatting import format_share, number
+from trafficgen.imports import special
 from trafficgen.models import Law
 from trafficgen.reports.page import Axis, Band, Chart, Curve, Layer, Role
 from trafficgen.reports.samples import Sample, chart_survival, choose_quantiles, distribution_curve
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 _POINTS = 240

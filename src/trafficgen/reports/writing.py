@@ -20,8 +20,8 @@ from trafficgen.calibration.fit import Fit
 from trafficgen.calibration.population.fit_population import PopulationFit
 from trafficgen.calibration.population.same_source import SameSourceFit
 from trafficgen.errors import OutputFileError, SettingError
-from trafficgen.extras import require
 from trafficgen.formatting import printable, suggest_name
+from trafficgen.imports import require
 from trafficgen.models.published.listing import CatalogueModel
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import NotebookView

@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from trafficgen.imports import special
 from trafficgen.models.application import (
     ANY_SPREAD,
     PASSED_SHARE,
@@ -23,7 +24,6 @@ from trafficgen.models.application import (
     predict_step,
     usual_step,
 )
-from trafficgen.scipy_special import special
 
 #: Where steps end (log), and most steps more than the fewest between visited rungs.
 _LEAST_STEP, _MOST_STEP, _MOST_BETWEEN = math.log(1.2), math.log(3.0), 5

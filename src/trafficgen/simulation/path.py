@@ -12,10 +12,10 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from trafficgen.errors import InputFileError, SimulationError
 from trafficgen.formatting import list_or, one_line, suggest_name
+from trafficgen.input_files import find_named_file, with_outside_files
 from trafficgen.json_text import clean_texts
 from trafficgen.model_parts.problems import explain_problem
 from trafficgen.models import ModelPart, YamlTextError, read_yaml
-from trafficgen.named_files import find_named_file, with_outside_files
 from trafficgen.notebook import NotebookView, frame_facts
 from trafficgen.options import check_argument, checks_arguments, parse_pairs
 from trafficgen.simulation.path_keys import (

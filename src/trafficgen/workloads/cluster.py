@@ -18,7 +18,7 @@ from importlib import metadata
 from typing import Any
 
 from trafficgen.errors import GenerationError, SettingError, TrafficgenError
-from trafficgen.extras import require
+from trafficgen.imports import require
 from trafficgen.provenance import DISTRIBUTION, software_version
 from trafficgen.workloads.blocks import AHEAD, Block, FinishedBlock, Task, make_pickled
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from trafficgen.errors import WorkloadFileError
 from trafficgen.formatting import name_columns, suggest_file
-from trafficgen.named_files import find_named_file
+from trafficgen.input_files import find_named_file
 from trafficgen.units import FloatArray
 
 #: Eight bytes each when they are read.

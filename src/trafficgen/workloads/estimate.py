@@ -20,6 +20,7 @@ from trafficgen.formatting import format_count, format_duration, rate_text, size
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.session import FlowRow
+from trafficgen.imports import special
 from trafficgen.models import Model, ModelHolder, PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.options import takes
@@ -27,7 +28,6 @@ from trafficgen.packet_files.destinations import format_of
 from trafficgen.packet_files.writing import write_packets
 from trafficgen.progress import following, report_each, report_step
 from trafficgen.randomness import random_stream
-from trafficgen.scipy_special import special
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
 from trafficgen.units import (
     NS_PER_S,

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from trafficgen.errors import TOO_MANY_FILES, ModelFileError, WorkloadFileError
 from trafficgen.formatting import one_line
+from trafficgen.input_files import with_outside_files
 from trafficgen.json_text import clean_texts
 from trafficgen.model_parts.problems import describe_problem
 from trafficgen.models import Model, ModelHolder, PublishedModel, YamlTextError, read_yaml
 from trafficgen.models.published import find_model
-from trafficgen.named_files import with_outside_files
 from trafficgen.options import checks_arguments
 from trafficgen.standard_streams import STANDARD_INPUT, input_file, read_text_file
 from trafficgen.workloads.description import WORKLOAD_SCHEMA_VERSION, WorkloadDescription

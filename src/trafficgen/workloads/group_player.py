@@ -16,10 +16,10 @@ from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
 from trafficgen.generation.model_player import ModelPlayer, Viewing
 from trafficgen.generation.session import FlowRow, StreamSchedule, stream_schedules
+from trafficgen.imports import special
 from trafficgen.models import PublishedModel
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.randomness import random_stream
-from trafficgen.scipy_special import special
 from trafficgen.simulation.applications import Player, make_player
 from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.run import LARGEST_SEED, LONGEST_SESSION_S, packet_table, run_path

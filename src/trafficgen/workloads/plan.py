@@ -17,10 +17,10 @@ from trafficgen.errors import GenerationError, ModelFileError, SettingError, Sim
 from trafficgen.formatting import format_count, number, one_line
 from trafficgen.generation.addresses import AddressRange
 from trafficgen.generation.arrivals import Arrivals, DefaultArrivals
+from trafficgen.input_files import find_named_file
 from trafficgen.models import Model, PublishedModel
 from trafficgen.models.io import LARGEST_MODEL_BYTES
 from trafficgen.models.published import entry_digest, entry_names, find_model, set_options
-from trafficgen.named_files import find_named_file
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.simulation.competitors import options_from_text

@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from trafficgen.errors import OutputFileError, SettingError
-from trafficgen.extras import require
+from trafficgen.imports import require
 from trafficgen.outputs import existing_kept, exists_already
 from trafficgen.packet_files.destinations import local_path
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import trafficgen
-from trafficgen.expanded_files import expand_beginning, open_expanded, strip_packed_ending
+from trafficgen.input_files import expand_beginning, open_expanded, strip_packed_ending
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen.flows import extend_sequence
+from trafficgen.imports import special
 from trafficgen.models import Estimate, Pacing
-from trafficgen.scipy_special import special
 from trafficgen.tables import PacketTable
 from trafficgen.units import BoolArray, FloatArray, kbps_from_bytes, s_from_ns
 

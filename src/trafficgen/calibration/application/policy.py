@@ -24,10 +24,10 @@ from pydantic import JsonValue
 
 from trafficgen.calibration.application.likely_ladders import LikelyLadder
 from trafficgen.calibration.application.playback import Downloads, Playback
+from trafficgen.imports import special
 from trafficgen.models import Estimate, PlayerPolicy, PolicyFamily, PolicySetting
 from trafficgen.models.application import SAFE_SHARE, STAYS, odds_of_lowest
 from trafficgen.models.published import load_entry, parameters_for_engine, with_settings
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 _Candidate = dict[str, str | bool | float | None]

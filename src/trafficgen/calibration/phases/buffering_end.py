@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.flows.cycles import Cycles
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from trafficgen.calibration.phases.buffering_end import count_buffering_cycles, measure_fast_start
 from trafficgen.flows import SessionView, extend_sequence, find_burst_threshold_s, gaps_s
 from trafficgen.flows.cycles import cut_into_cycles
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 
 

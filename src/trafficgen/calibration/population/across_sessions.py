@@ -9,10 +9,10 @@ import numpy as np
 from trafficgen.distributions.fitting.empirical import quantile_points
 from trafficgen.distributions.fitting.fit_law import fit_law
 from trafficgen.errors import TooFewObservationsError
+from trafficgen.imports import special
 from trafficgen.models import Atom, Estimate, Law, PopulationLaw
 from trafficgen.processes.semi_markov.dwells import Dwells, dwell_law, fit_dwell_family
 from trafficgen.quantity_bounds import most_of
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Probability of the intervals.

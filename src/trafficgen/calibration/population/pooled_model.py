@@ -23,6 +23,7 @@ from trafficgen.calibration.population.session_estimates import SessionEstimates
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.two_samples import mean_ranks
 from trafficgen.errors import TooFewObservationsError
+from trafficgen.imports import special
 from trafficgen.models import (
     MOST_FACTOR,
     MOST_PROTOTYPES,
@@ -41,7 +42,6 @@ from trafficgen.models import (
     VariedLaw,
 )
 from trafficgen.randomness import random_stream
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Fewer sessions that have both quantities say nothing about their dependence.

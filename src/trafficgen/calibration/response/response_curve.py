@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.flows import SessionView, extend_sequence
+from trafficgen.imports import special
 from trafficgen.models import Estimate, PathCondition, PooledPoint, ResponseCurve
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.flows import SessionView, extend_sequence
+from trafficgen.imports import special
 from trafficgen.processes.semi_markov.rate_levels import Levels
-from trafficgen.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, ns_from_s
 
 #: Fewer switches in a direction do not show what they depend on.

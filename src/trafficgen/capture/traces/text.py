@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trafficgen.errors import CaptureError, PacketTableError
-from trafficgen.expanded_files import open_expanded
 from trafficgen.formatting import size_text
+from trafficgen.input_files import open_expanded
 from trafficgen.process_memory import memory_limit_bytes
 from trafficgen.standard_streams import LARGEST_TEXT_BYTES, STANDARD_INPUT
 from trafficgen.units import NS_PER_S, BoolArray, IntArray

@@ -16,7 +16,7 @@ from trafficgen.distributions.fitting.cells import Cells
 from trafficgen.distributions.fitting.families import Params, Scale, free_parameters, gamma_shape
 from trafficgen.distributions.fitting.ticks import TickCounts, blocks_of
 from trafficgen.distributions.law import Family
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import FloatArray
 
 MOST_ROUNDS = 60

@@ -25,7 +25,7 @@ from trafficgen.distributions.fitting.likelihood import (
 )
 from trafficgen.distributions.fitting.ticks import TickCounts, blocks_of
 from trafficgen.distributions.law import GoodnessOfFit
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import FloatArray, IntArray
 
 

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 
 from trafficgen.critical_values import NORMAL_95
+from trafficgen.imports import special
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.fractional_noise.sample import noise_autocovariance
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Values of H that are tried; those outside (0, 1) show that a series is not such noise.

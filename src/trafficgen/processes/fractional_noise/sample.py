@@ -10,6 +10,7 @@ import numpy as np
 
 from trafficgen.distributions import MixedLaw
 from trafficgen.errors import GenerationError
+from trafficgen.imports import special
 from trafficgen.processes.base import (
     GeneratorOf,
     PlayableProcess,
@@ -20,7 +21,6 @@ from trafficgen.processes.base import (
     plays,
 )
 from trafficgen.processes.fractional_noise.model import FractionalNoiseProcess
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Packets are drawn for this share more bytes than needed, at least.

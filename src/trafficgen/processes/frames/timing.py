@@ -11,6 +11,7 @@ from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.law import Law
 from trafficgen.distributions.two_samples import ks_distance, mean_ranks
 from trafficgen.flows import Bursts, segment_bursts
+from trafficgen.imports import special
 from trafficgen.model_parts.estimate import Estimate
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.fitting import LawFitter, PhasePackets
@@ -18,7 +19,6 @@ from trafficgen.processes.frames.sample import order_by_spectrum, order_lateness
 from trafficgen.processes.process import ScoreSpectrum, SpectralLine
 from trafficgen.processes.trains.fit import keep_order
 from trafficgen.processes.trains.model import Trains
-from trafficgen.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 

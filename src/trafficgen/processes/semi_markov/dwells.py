@@ -10,7 +10,7 @@ import numpy as np
 
 from trafficgen.critical_values import NORMAL_95
 from trafficgen.distributions.law import Alternative, GoodnessOfFit, Law
-from trafficgen.scipy_special import special
+from trafficgen.imports import special
 from trafficgen.units import FloatArray
 
 DwellFamily = Literal["expon", "gamma", "lognorm", "weibull_min"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trafficgen.imports import special
 from trafficgen.processes.semi_markov.dwells import Dwells
 from trafficgen.processes.semi_markov.plateaus import RateUnits, cut_into_units, find_plateaus
 from trafficgen.processes.semi_markov.rate_states import (
@@ -17,7 +18,6 @@ from trafficgen.processes.semi_markov.rate_states import (
     transition_matrix,
     units_per_element,
 )
-from trafficgen.scipy_special import special
 from trafficgen.units import BoolArray, FloatArray, IntArray, kbps_from_bytes, s_from_ns
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen._core import chain_vectors
+from trafficgen.imports import special
 from trafficgen.processes.semi_markov.plateaus import RateUnits
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray, IntArray
 
 #: Mean of the lower 95% of a chi-squared law of one degree.

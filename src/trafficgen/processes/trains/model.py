@@ -7,8 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_serializer, field_validator, model_validator
 
+from trafficgen.json_text import pack_text, unpack_text
 from trafficgen.model_parts.estimate import ModelPart
-from trafficgen.model_parts.packed_text import pack_text, unpack_text
 
 #: Digits of a rank, lowest first.
 RANK_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

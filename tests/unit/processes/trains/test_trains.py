@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trafficgen.model_parts.packed_text import pack_text
+from trafficgen.json_text import pack_text
 from trafficgen.models import Trains
 from trafficgen.processes.base import Span, playable, to_playable
 from trafficgen.processes.fitting import LawFitter, PhasePackets

@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.distributions import Distribution, distribution_of, truncate
+from trafficgen.imports import special
 from trafficgen.models import Law
-from trafficgen.scipy_special import special
 from trafficgen.units import FloatArray
 
 #: Points of a table of a law with more values than these.
