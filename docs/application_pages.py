@@ -114,10 +114,11 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
             " known then."
         )
     others = sum(row["kind"] not in (None, "chunked") for row in segments)
-    yield (
-        f"{format_count(others, 'capture')} taken for `interactive`: sizes over a wide ladder vary"
-        " as widely."
-    )
+    if others:
+        yield (
+            f"{format_count(others, 'capture')} taken for `interactive`: sizes over a wide ladder"
+            " vary as widely."
+        )
     told = [row for row in segments if row["kind"] == "chunked"]
     wrong = sum(not _is_clock_right(row) for row in told)
     guesses = sum(not _is_clock_right(row) and "segment_s" in row["absent"] for row in told)
@@ -140,15 +141,13 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
     )
     for why, count in unknown.most_common():
         yield f"Stalls are not known of {format_count(count, 'capture')}: {why}."
-    # Records made before the baseline was counted have none.
     chunks, right, commonest = (
-        sum(one.get(key, 0) for one in youtube) for key in ("chunks", "right", "commonest")
+        sum(one[key] for one in youtube) for key in ("chunks", "right", "commonest")
     )
-    baseline = f" ({commonest} if each is taken for its session's commonest)" if commonest else ""
     reasons = "; ".join(dict.fromkeys(one["why"] for one in youtube if one["why"]))
     yield (
         f"YouTube over QUIC, quality of each chunk of video (goal 80%): {right} of"
-        f" {chunks}{baseline}. Its player requests ranges of bytes, whose sizes alone show no rung;"
+        f" {chunks} ({commonest} if each is taken for its session's commonest). Its player requests ranges of bytes, whose sizes alone show no rung;"
         " bytes of video for as much audio do, where a quality stays for a few ranges and is well"
         " apart from others"
         f"{f' ({reasons})' if reasons else ''}."
