@@ -147,9 +147,9 @@ def _list_reasons(rows: _Rows, youtube: _Rows) -> Iterator[str]:
     reasons = "; ".join(dict.fromkeys(one["why"] for one in youtube if one["why"]))
     yield (
         f"YouTube over QUIC, quality of each chunk of video (goal 80%): {right} of"
-        f" {chunks} ({commonest} if each is taken for its session's commonest). Its player requests ranges of bytes, whose sizes alone show no rung;"
-        " bytes of video for as much audio do, where a quality stays for a few ranges and is well"
-        " apart from others"
+        f" {chunks} ({commonest} if each is taken for its session's commonest). Its player requests"
+        " ranges of bytes, whose sizes alone show no rung; bytes of video for as much audio do,"
+        " where a quality stays for a few ranges and is well apart from others"
         f"{f' ({reasons})' if reasons else ''}."
     )
 
