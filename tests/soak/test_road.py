@@ -86,7 +86,7 @@ def test_codes_errors_and_leftovers_are_faults(
 
 def test_runs_are_drawn_from_their_seed_and_take_every_command(tmp_path: Path) -> None:
     captures = captures_in(CAPTURES, largest_bytes=20 * MB)
-    assert len(captures) == 2
+    assert len(captures) == 3
     runs = [
         [step.arguments for step in run_of(captures, seed=seed, folder=tmp_path)]
         for seed in range(100)
