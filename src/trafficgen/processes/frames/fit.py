@@ -65,8 +65,9 @@ def propose_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
     for the sizes.
     """
     frames = frames_of(packets)
-    is_constant = np.ptp(packets.gap_s) <= _LIMITS.rounded_ticks * packets.tick_s
-    return None if frames is None or is_constant else _fit_frames(packets, frames, fit)
+    if frames is None or np.ptp(packets.gap_s) <= _LIMITS.rounded_ticks * packets.tick_s:
+        return None
+    return _fit_frames(packets, frames, fit)
 
 
 def propose_burst_frames(packets: PhasePackets, fit: LawFitter) -> FittedProcess | None:

@@ -110,6 +110,11 @@ def test_packets_whose_gaps_are_all_the_same_are_no_frames() -> None:
     assert propose_frames(packets, LawFitter(generator_of, packets.tick_s)) is None
 
 
+def test_one_packet_has_no_frames() -> None:
+    packets = packets_of(np.zeros(1), np.full(1, 1028), np.zeros(1, dtype=np.int64))
+    assert propose_frames(packets, LawFitter(generator_of, packets.tick_s)) is None
+
+
 def test_a_clock_that_runs_slow_is_told_by_its_ratio() -> None:
     instants = np.arange(500) * 0.04
     process = fitted(packets_of(1.01 * instants, np.full(500, 3000), np.arange(500) * 3600))
