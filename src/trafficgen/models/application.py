@@ -14,6 +14,7 @@ from trafficgen.formatting import format_count, format_duration, number, rate_te
 from trafficgen.imports import special
 from trafficgen.model_parts.estimate import Estimate, ModelPart, NonNegativeEstimate
 from trafficgen.notebook import NotebookView
+from trafficgen.units import FloatArray, IntArray
 
 
 class WebPages(ModelPart):
@@ -104,7 +105,7 @@ _OLDER, _USUAL_STEPS = 0.5, 1.0
 STEP_SPREAD, _SPREAD_STEPS = 0.14, 2.0
 #: Any log step is this far from the usual one (standard deviation), and a rung between visited ones
 #: was passed over with this chance, beforehand.
-ANY_SPREAD, PASSED_SHARE = 0.25, 0.5
+_ANY_SPREAD, _PASSED_SHARE = 0.25, 0.5
 #: Ladders have at least this many rungs, mostly; those that have end at each with this chance: 5 to
 #: 10 rungs, 7 on average. One with fewer ends with the other chance.
 _USUAL_RUNGS, _ENDS, _ENDS_EARLY = 5, 0.25, 0.1
@@ -493,12 +494,20 @@ def chance_of_no_between(low_kbps: float, high_kbps: float) -> float:
     if count_steps(low_kbps, high_kbps) == 1:
         return 1.0
     far, usual = math.log(high_kbps / low_kbps), usual_step(math.sqrt(low_kbps * high_kbps))
-    weights = []
-    for count in range(1, round(far / usual) + 3):
-        spread = ANY_SPREAD * math.sqrt(count)
-        off = (far - count * usual) / spread
-        weights.append(math.exp(-0.5 * off**2) / spread * PASSED_SHARE**count)
-    return weights[0] / sum(weights)
+    weights = weigh_steps(low_kbps, high_kbps, np.arange(1, round(far / usual) + 3))
+    return float(weights[0] / weights.sum())
+
+
+def weigh_steps(low_kbps: float, high_kbps: float, counts: IntArray) -> FloatArray:
+    """Return how likely so many steps lead from a visited rung to the next one, up to a factor.
+
+    Steps are evenly likely to be any number whose sum is about that far (a renewal process), and
+    each rung between was passed over. ``counts`` and the result have shape (k,).
+    """
+    far = math.log(high_kbps / low_kbps)
+    spreads = _ANY_SPREAD * np.sqrt(counts)
+    off = (far - counts * usual_step(math.sqrt(low_kbps * high_kbps))) / spreads
+    return np.asarray(np.exp(-0.5 * off**2) / spreads * _PASSED_SHARE**counts)
 
 
 def chance_of_end(rungs: int) -> float:

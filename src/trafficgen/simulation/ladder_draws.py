@@ -14,15 +14,13 @@ import numpy as np
 
 from trafficgen.imports import special
 from trafficgen.models.application import (
-    ANY_SPREAD,
-    PASSED_SHARE,
     STEP_SPREAD,
     chance_of_end,
     chance_of_no_more,
     chance_of_step,
     count_steps,
     predict_step,
-    usual_step,
+    weigh_steps,
 )
 
 #: Where steps end (log), and most steps more than the fewest between visited rungs.
@@ -62,16 +60,11 @@ def draw_ladder(
 
 
 def _draw_between(low_kbps: float, high_kbps: float, generator: np.random.Generator) -> list[float]:
-    """Draw the rungs above one up to another.
-
-    Steps are evenly likely to be any number whose sum is about that far (a renewal process).
-    """
+    """Draw the rungs above one up to another."""
     far = math.log(high_kbps / low_kbps)
     least = count_steps(low_kbps, high_kbps)
     counts = np.arange(least, least + (_MOST_BETWEEN if least > 1 else 1))
-    spreads = ANY_SPREAD * np.sqrt(counts)
-    off = (far - counts * usual_step(math.sqrt(low_kbps * high_kbps))) / spreads
-    weights = np.exp(-0.5 * off**2) / spreads * PASSED_SHARE**counts
+    weights = weigh_steps(low_kbps, high_kbps, counts)
     count = int(generator.choice(counts, p=weights / weights.sum()))
     steps = np.exp(STEP_SPREAD * generator.standard_normal(count))
     ends = np.cumsum(steps) / steps.sum()
