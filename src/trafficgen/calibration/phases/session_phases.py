@@ -403,7 +403,7 @@ class RateLimits:
     """Bins whose bytes are resampled for the interval of a mean rate."""
 
     #: More bins are so short that chance in their packets hides for how long the rate wanders, and
-    #: blocks of them are too short: intervals of switching rates held the mean in 75% of sessions.
+    #: blocks of them are too short: intervals of switching rates would be too narrow.
     most_bins: int = 120
     #: Fewer bins leave too few blocks for an interval.
     fewest_bins: int = 20
