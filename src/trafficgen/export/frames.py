@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import ExportError, SettingError
@@ -17,9 +16,10 @@ from trafficgen.export.sending_ends import HIGHEST_PORT
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
+from trafficgen.tables.columns import set_values
 from trafficgen.tables.protocols import documentation_client, documentation_server
 from trafficgen.tables.stream import PacketStream, stream_of
-from trafficgen.units import BoolArray, s_from_ns
+from trafficgen.units import s_from_ns
 
 #: Largest IP packet there is.
 _LARGEST_IP_BYTES = 65_535
@@ -264,28 +264,20 @@ def _split(table: PacketTable, *, mtu_bytes: int) -> tuple[PacketTable, int]:
             share + headers[row] + (table.frame_bytes.astype(np.int64) - table.ip_bytes)[row],
         ),
     ):
-        packets = _with_column(packets, name, values, None)
+        packets = set_values(packets, name, values)
     if table.is_known("tcp_sequence").any():
         before = np.cumsum(share) - share
         sent = before - np.repeat(before[place == 0], pieces)
         sequence = (np.asarray(table.values("tcp_sequence"), dtype=np.int64)[row] + sent) % (
             1 << 32
         )
-        packets = _with_column(
+        packets = set_values(
             packets, "tcp_sequence", sequence, ~table.is_known("tcp_sequence")[row]
         )
     for name in _RTP_COLUMNS:
         if name in packets.column_names:
             later = place > 0
-            packets = _with_column(
+            packets = set_values(
                 packets, name, table.values(name)[row], ~table.is_known(name)[row] | later
             )
     return replace(table, packets=packets), int(np.count_nonzero(is_large))
-
-
-def _with_column(
-    packets: pa.Table, name: str, values: npt.NDArray[np.generic], null: BoolArray | None
-) -> pa.Table:
-    place = packets.schema.get_field_index(name)
-    field = packets.schema.field(place)
-    return packets.set_column(place, field, pa.array(values, mask=null).cast(field.type))

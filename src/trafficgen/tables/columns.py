@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trafficgen.units import BITS_PER_BYTE, BoolArray, IntArray
+
+_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,25 @@ def values_of(array: pa.Array) -> npt.NDArray[np.generic]:
 def validity_of(array: pa.Array) -> BoolArray | None:
     """Return where an array is not null, ``None`` for everywhere."""
     return _unpacked(array.buffers()[0], array.offset, len(array)) if array.null_count else None
+
+
+def set_values(
+    table: pa.Table, name: str, values: npt.ArrayLike | pa.Array, null: BoolArray | None = None
+) -> pa.Table:
+    """Return a table with other values in a column of the same type, null where ``null`` is."""
+    place = table.schema.get_field_index(name)
+    field = table.schema.field(place)
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        values = pa.array(values, type=field.type, mask=null)
+    return table.set_column(place, field, values)
+
+
+def shift_values(table: _Rows, **shifts: int) -> _Rows:
+    """Return rows with a whole number added to the values of columns, by the columns' names."""
+    for name, shift in shifts.items():
+        column = table.column(name)
+        table = set_values(table, name, pc.add(column, pa.scalar(shift, type=column.type)))
+    return table
 
 
 def rows_taken(table: pa.Table, order: IntArray) -> pa.Table:

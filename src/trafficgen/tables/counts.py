@@ -14,6 +14,7 @@ from trafficgen._core._rust import CLOCK_CANDIDATES_HZ
 from trafficgen._core.types import RtpStreamColumns, RtpStreamDict
 from trafficgen.errors import CaptureWarning, PacketTableError, warn
 from trafficgen.formatting import format_count, list_first
+from trafficgen.tables.columns import set_values
 from trafficgen.tables.flow import FLOW_COLUMNS_OF_PACKETS, FLOW_SCHEMA, set_flow_columns
 from trafficgen.tables.packet import PACKET_SCHEMA, PacketTable
 from trafficgen.tables.protocols import HOSTS_IN_RANGE, documentation_client, documentation_server
@@ -43,10 +44,7 @@ def with_counts(table: PacketTable) -> pa.Table:
         columns[f"frame_bytes_{direction}"] = _sums(table, table.frame_bytes, rows, count)
         columns[f"payload_bytes_{direction}"] = _sums(table, table.payload_bytes, rows, count)
     for name, values in columns.items():
-        field = flows.schema.field(name)
-        flows = flows.set_column(
-            flows.schema.get_field_index(name), field, pa.array(values, type=field.type)
-        )
+        flows = set_values(flows, name, values)
     return flows
 
 
@@ -75,10 +73,8 @@ def as_captured(table: PacketTable, *, at_client: bool) -> PacketTable:
     """
     comes = table.to_client == at_client
     seen = ~comes | table.is_known("arrival_ns")
-    place = table.packets.schema.get_field_index("time_ns")
-    field = table.packets.schema.field(place)
     times_ns = np.where(comes & seen, table.values("arrival_ns"), table.time_ns)
-    packets = table.packets.set_column(place, field, pa.array(times_ns, type=field.type))
+    packets = set_values(table.packets, "time_ns", times_ns)
     captured = replace(table, packets=packets).select(seen).sort_by_time()
     return replace(captured, flows=with_counts(captured))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trafficgen.tables.columns import Column, nullable, schema_of
+from trafficgen.tables.columns import Column, nullable, schema_of, set_values
 
 MEDIA = ("audio", "video", "mixed", "control", "bulk", "unknown")
 
@@ -161,8 +161,7 @@ def set_flow_columns(flows: pa.Table, packets: pa.Table) -> tuple[pa.Table, list
         values = flows.column(name).to_pylist()
         for row, value in zip(rows.tolist(), given, strict=True):
             values[row] = values[row] if value is None else value
-        place = flows.schema.get_field_index(name)
-        flows = flows.set_column(place, field, pa.array(values, field.type))
+        flows = set_values(flows, name, values)
     return flows, left_alone
 
 

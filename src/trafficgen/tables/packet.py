@@ -20,7 +20,7 @@ from trafficgen.errors import SelectionError
 from trafficgen.formatting import day_and_time, describe_value, format_count, list_first, number
 from trafficgen.notebook import SHOWN_ROWS, FirstRows, NotebookView
 from trafficgen.options import checks_arguments
-from trafficgen.tables.columns import Column, nullable, schema_of
+from trafficgen.tables.columns import Column, nullable, schema_of, set_values
 from trafficgen.tables.flow import FLOW_SCHEMA, RTCP_SCHEMA, SIGNALLING_SCHEMA, append_flow_columns
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
@@ -306,13 +306,7 @@ class PacketTable(NotebookView):
             return self
         first = int(self.time_ns[0])
         ticks = first + (self.time_ns - first) // tick_ns * tick_ns
-        place = self.packets.schema.get_field_index("time_ns")
-        return replace(
-            self,
-            packets=self.packets.set_column(
-                place, self.packets.schema.field(place), pa.array(ticks)
-            ),
-        )
+        return replace(self, packets=set_values(self.packets, "time_ns", ticks))
 
     def sort_by_time(self) -> PacketTable:
         """Return the table in order of time; packets with equal times keep their order."""

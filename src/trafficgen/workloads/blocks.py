@@ -25,6 +25,7 @@ from trafficgen.errors import GenerationError, OutputFileError
 from trafficgen.generation.columns import superpose
 from trafficgen.generation.session import FlowRow
 from trafficgen.tables import FLOW_SCHEMA
+from trafficgen.tables.columns import set_values
 from trafficgen.worker_processes import defer_interrupts, worker_pool
 from trafficgen.workloads.merge import DamagedPartError, StoredPart, write_batches
 from trafficgen.workloads.storage import Storage
@@ -150,8 +151,7 @@ class FinishedBlock:
 
 def number_flows(flows: pa.Table, first_flow: int) -> pa.Table:
     """Return rows of flows, numbered from ``first_flow`` on."""
-    numbers = pa.array(range(first_flow, first_flow + flows.num_rows), type=pa.uint32())
-    return flows.set_column(0, FLOW_SCHEMA.field("flow"), numbers)
+    return set_values(flows, "flow", range(first_flow, first_flow + flows.num_rows))
 
 
 def cut(sessions: Sessions, *, packets: int = BLOCK_PACKETS) -> tuple[Block, ...]:

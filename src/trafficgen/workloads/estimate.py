@@ -29,6 +29,7 @@ from trafficgen.packet_files.writing import write_packets
 from trafficgen.progress import following, report_each, report_step
 from trafficgen.randomness import random_stream
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
+from trafficgen.tables.columns import shift_values
 from trafficgen.units import (
     NS_PER_S,
     FloatArray,
@@ -61,7 +62,7 @@ _SMALL_SHARE, _WHOLE_FROM = 0.005, 100
 #: Sessions up to which the packets and the length of each are estimated; of more, some runs.
 _EXPECTED_EACH, _RUNS, _RUN = 20_000, 20, 250
 #: Columns of times of packets and flows.
-_TIMES = ("time_ns", "arrival_ns", "first_time_ns", "last_time_ns")
+_TIMES = {"time_ns", "arrival_ns", "first_time_ns", "last_time_ns"}
 
 AnySessions = MixedSessions | OpenLoopSessions
 
@@ -462,11 +463,8 @@ def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
 
 def _placed(tables: list[pa.Table], rows: list[FlowRow], first_flow: int) -> PacketTable:
     """Return the packets of a session, its flows numbered from ``first_flow`` on."""
-    packets = order_columns(superpose(tables))
-    place = packets.schema.get_field_index("flow")
-    shifted = pc.add(packets.column("flow"), pa.scalar(first_flow, pa.uint32()))
     return PacketTable(
-        packets=packets.set_column(place, packets.schema.field(place), shifted),
+        packets=shift_values(order_columns(superpose(tables)), flow=first_flow),
         flows=pa.Table.from_pylist(
             [{**row, "flow": first_flow + at} for at, row in enumerate(rows)], schema=FLOW_SCHEMA
         ),
@@ -482,18 +480,12 @@ def _close_up(sample: _Sample, sessions: AnySessions) -> list[PacketTable]:
     tables = []
     for place, (number_, table) in enumerate(zip(sample.sessions, sample.tables, strict=True)):
         shift_ns = int(sessions.starts_ns[middle + place] - sessions.starts_ns[number_])
-        packets, flows = (_shift(part, shift_ns) for part in (table.packets, table.flows))
+        packets, flows = (
+            shift_values(part, **dict.fromkeys(_TIMES & {*part.column_names}, shift_ns))
+            for part in (table.packets, table.flows)
+        )
         tables.append(PacketTable(packets=packets, flows=flows))
     return tables
-
-
-def _shift(table: pa.Table, shift_ns: int) -> pa.Table:
-    """Return packets or flows at other times."""
-    for place, column in enumerate(table.schema):
-        if column.name in _TIMES:
-            shifted = pc.add(table.column(place), pa.scalar(shift_ns, type=column.type))
-            table = table.set_column(place, column, shifted)
-    return table
 
 
 def _write_sample(

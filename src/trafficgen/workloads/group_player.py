@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trafficgen.errors import GenerationError, SimulationError
 from trafficgen.generation.addresses import AddressPlan
@@ -32,6 +31,7 @@ from trafficgen.simulation.sources import (
     prepare_player_source,
 )
 from trafficgen.tables import PacketTable
+from trafficgen.tables.columns import shift_values
 from trafficgen.tables.protocols import documentation_pair
 from trafficgen.units import FloatArray, IntArray, s_from_ns
 from trafficgen.workloads.clips import Variants
@@ -338,13 +338,7 @@ def _length_s(table: PacketTable) -> float:
 
 def _shift(packets: pa.Table, start_ns: int, first_flow: int) -> pa.Table:
     """Move packets to their place in the workload; drop columns without values."""
-    shifts = {"time_ns": start_ns, "arrival_ns": start_ns, "flow": first_flow}
-    for name, shift in shifts.items():
-        place = packets.schema.get_field_index(name)
-        field = packets.schema.field(place)
-        packets = packets.set_column(
-            place, field, pc.add(packets.column(place), pa.scalar(shift, type=field.type))
-        )
+    packets = shift_values(packets, time_ns=start_ns, arrival_ns=start_ns, flow=first_flow)
     return packets.select(
         [
             name

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from trafficgen._core import time_order
 from trafficgen.progress import report_step
 from trafficgen.tables import PHASES
-from trafficgen.tables.columns import rows_taken
+from trafficgen.tables.columns import rows_taken, shift_values
 from trafficgen.workloads.storage import Folder, Storage, no_room
 
 #: Rows of a batch: small enough that hundreds of parts can be open at once, large enough that a
@@ -227,7 +227,7 @@ class _Cursor:
         if batch is None:
             self.at_end = True
         else:
-            self.loaded.append(_renumber(batch, self.part.first_flow))
+            self.loaded.append(shift_values(batch, flow=self.part.first_flow))
 
     @property
     def known_until_ns(self) -> float:
@@ -273,11 +273,3 @@ def _sort(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     )
     order = time_order(table.column("time_ns").to_numpy(), table.column("flow").to_numpy())
     return table if order is None else rows_taken(table, order)
-
-
-def _renumber(batch: pa.RecordBatch, shift: int) -> pa.RecordBatch:
-    if shift == 0:
-        return batch
-    place = batch.schema.get_field_index("flow")
-    flow = pc.add(batch.column(place), pa.scalar(shift, type=pa.uint32()))
-    return batch.set_column(place, batch.schema.field(place), flow)
