@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -64,10 +65,7 @@ def export_packets(
         write = _model_writer(table, target, settings)
     else:
         packets = table if isinstance(table, PacketTable) else _read(str(table), target, options)
-        if isinstance(packets, PacketTable):
-            write = _schedule_writer(packets, target, settings, options)
-        else:
-            write = _stream_writer(packets, target, settings, options)
+        write = _packets_writer(packets, target, settings, options)
     return write_folder(target, options.directory, write)
 
 
@@ -226,8 +224,8 @@ def _model_writer(
 def _read(name: str, target: Target, options: ExportOptions) -> PacketTable | PacketStream:
     """Return the packets of an input, of one flow if options say so; as a stream if too many."""
     remedy = None
-    if not target.takes_streams and options.flow is None:
-        able = ", ".join(name for name, other in TARGETS.items() if other.takes_streams)
+    if target.stream_writer is None and options.flow is None:
+        able = ", ".join(name for name, other in TARGETS.items() if other.stream_writer)
         remedy = f"choose one flow with [--flow], or a target that takes any number: {able}"
     known = read_or_stream(name, ReadOptions(memory_bytes=options.memory_bytes), remedy=remedy)
     stream, flow = known.stream, options.flow
@@ -249,7 +247,7 @@ def _read(name: str, target: Target, options: ExportOptions) -> PacketTable | Pa
     if budget.holds(packets):
         found = pa.concat_tables(chosen, promote_options="default")
         return replace(stream.head, packets=found)
-    if not target.takes_streams:
+    if target.stream_writer is None:
         remedy = "choose a shorter flow"
         raise budget.refusal(f"{name}, flow {flow}", packets, remedy=remedy)
     return replace(stream, pieces=chosen, rows=None)
@@ -259,24 +257,19 @@ def _require_flow(packets: PacketTable, flow: int) -> None:
     require_number(flow, packets.flows.column("flow").to_pylist(), what="flow")
 
 
-def _stream_writer(
-    packets: PacketStream, target: Target, settings: Settings, options: ExportOptions
+def _packets_writer(
+    packets: PacketTable | PacketStream, target: Target, settings: Settings, options: ExportOptions
 ) -> Writer:
-    write, write_stream = target.write, target.write_stream
-    if isinstance(write, FormatWriter):
-        stem = _stem(options)
-        return lambda folder: write(packets, folder, settings, stem=stem)
-    assert write_stream is not None, "others have refused the packets"
-    return lambda folder: write_stream(packets, folder, settings)
+    write: Any = target.stream_writer
+    if isinstance(packets, PacketTable):
+        packets, write = _select_packets(packets, target, options), target.write
+    named = {"stem": f"flow{options.flow}"} if options.flow is not None else {}
+    named = named if isinstance(write, FormatWriter) else {}
+    return lambda folder: write(packets, folder, settings, **named)
 
 
-def _stem(options: ExportOptions) -> str:
-    return "packets" if options.flow is None else f"flow{options.flow}"
-
-
-def _schedule_writer(
-    packets: PacketTable, target: Target, settings: Settings, options: ExportOptions
-) -> Writer:
+def _select_packets(packets: PacketTable, target: Target, options: ExportOptions) -> PacketTable:
+    """Return the packets of the flow and the view that options choose."""
     flow = options.flow
     if flow is not None:
         _require_flow(packets, flow)
@@ -289,12 +282,7 @@ def _schedule_writer(
     if options.at != "sender" and not target.takes_view:
         raise ExportError(f"{target.name} holds both views; leave [--at] out")
     # Other tools play what each end sends.
-    seen = packets if options.at == "sender" else select_view(packets, options.at)
-    write = target.write
-    if isinstance(write, FormatWriter):
-        stem = _stem(options)
-        return lambda folder: write(seen, folder, settings, stem=stem)
-    return lambda folder: write(seen, folder, settings)
+    return packets if options.at == "sender" else select_view(packets, options.at)
 
 
 README = "README.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from trafficgen.formatting import format_count
 from trafficgen.tables import PacketTable
 from trafficgen.tables.columns import set_values
 from trafficgen.tables.protocols import documentation_client, documentation_server
-from trafficgen.tables.stream import PacketStream, stream_of
+from trafficgen.tables.stream import PacketStream
 from trafficgen.units import s_from_ns
 
 #: Largest IP packet there is.
@@ -53,44 +53,11 @@ FRAME_SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Frames:
-    """Packets that are sent as frames.
-
-    Attributes:
-        table: The packets, none larger than the interface takes.
-        macs: Addresses of the network cards of server and client, 6 bytes each.
-        bytes_before: IP bytes of the packets that were to be sent, before any was split.
-        packets_split: Packets of the original table that were split.
-        left_out: What is missing from the original table or was changed, a sentence each.
-    """
-
-    table: PacketTable
-    macs: tuple[bytes, bytes]
-    bytes_before: int
-    packets_split: int
-    left_out: tuple[str, ...]
-
-
-def frames_of(table: PacketTable, settings: Settings, *, target: str) -> Frames:
-    """Return the packets that are sent, as the settings ask.
-
-    ``settings`` have those of :data:`FRAME_SETTINGS`, and ``direction``.
-
-    Raises:
-        ExportError: If nothing is left, or a packet is larger than the interface takes.
-        SettingError: If an address is invalid.
-    """
-    frames = FrameStream(stream_of(table), settings, target=target)
-    packets = pa.concat_tables(frames.stream.pieces)
-    sent = replace(frames.stream.head, packets=packets)
-    return Frames(
-        sent, frames.macs, frames.bytes_before, frames.packets_split, frames.describe_changes()
-    )
-
-
 class FrameStream:
     """Packets that are sent as frames, as they come, and what is counted of them.
+
+    Its settings are :data:`FRAME_SETTINGS`, and ``direction``. The packets raise ExportError if
+    nothing is left of them, or one is larger than the interface takes.
 
     Attributes:
         stream: The packets, none larger than the interface takes; counts are whole at its end.
@@ -145,6 +112,10 @@ class FrameStream:
                 f"{self._target}: no packet goes to the {client}; choose another flow, or"
                 f" {turn_round(self._direction)}"
             )
+
+    def gather(self) -> PacketTable:
+        """Return all packets in one table; there is at least one."""
+        return replace(self.stream.head, packets=pa.concat_tables(self.stream.pieces))
 
     def describe_changes(self) -> tuple[str, ...]:
         """Return what of the original is not among the frames or was changed, a sentence each."""

@@ -103,12 +103,12 @@ class Target:
     @property
     def takes_workloads(self) -> bool:
         """Whether a workload can be exported for it."""
-        return self.takes_streams or self.write_groups is not None
+        return self.stream_writer is not None or self.write_groups is not None
 
     @property
-    def takes_streams(self) -> bool:
-        """Whether it takes packets as they come, of any number."""
-        return self.write_stream is not None or isinstance(self.write, FormatWriter)
+    def stream_writer(self) -> StreamWriter | None:
+        """What writes packets as they come, of any number; None where they have to be in memory."""
+        return self.write if isinstance(self.write, FormatWriter) else self.write_stream
 
 
 _SNAPLEN = Setting(

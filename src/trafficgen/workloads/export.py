@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -14,17 +12,15 @@ from trafficgen.errors import ExportError
 from trafficgen.export.exporting import Writer, export_packets, find_target, write_folder
 from trafficgen.export.options import ExportOptions
 from trafficgen.export.settings import Settings
-from trafficgen.export.target import FormatWriter, Target, Written
+from trafficgen.export.target import Target, Written
 from trafficgen.export.targets import TARGETS
 from trafficgen.export.workload_groups import SessionGroup
 from trafficgen.generation.columns import order_columns, superpose
 from trafficgen.models import Model, ModelHolder
 from trafficgen.options import DataFrame, list_options, takes
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.packet_files.writing import write_pieces
 from trafficgen.progress import report_each
 from trafficgen.tables import FLOW_SCHEMA, PacketTable
-from trafficgen.tables.stream import PacketStream
 from trafficgen.units import s_from_ns
 from trafficgen.workloads.files import is_workload_file, load_workload
 from trafficgen.workloads.mix import MixedSessions
@@ -32,7 +28,7 @@ from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.plan import PlannedWorkload
 from trafficgen.workloads.run import work_folder
 from trafficgen.workloads.sessions import find_view, sessions_of_workload
-from trafficgen.workloads.write import check_sessions, describe_written, stream_sessions
+from trafficgen.workloads.write import check_sessions, stream_sessions
 
 #: Sessions of a group that are played to choose examples from.
 _SAMPLED = 15
@@ -113,9 +109,7 @@ def _workload_writer(
     # Not within the folder of the export, which a failure takes away with all that is in it.
     blocks = work_folder(Path(options.directory).absolute())
     play = partial(stream_sessions, sessions, blocks, how)
-    if isinstance(target.write, FormatWriter):
-        return partial(_write_format, target.write, settings, play)
-    write_groups, write_stream = target.write_groups, target.write_stream
+    write_groups, write_stream = target.write_groups, target.stream_writer
     if write_groups is not None:
         return lambda folder: write_groups(session_groups(sessions), folder, settings)
     if write_stream is not None:
@@ -130,31 +124,6 @@ def _workload_writer(
         f"{target.name} takes packets in memory, not a workload; generate packets and export those,"
         f" or choose one of {able}"
     )
-
-
-def _write_format(
-    writer: FormatWriter,
-    settings: Settings,
-    play: Callable[[], AbstractContextManager[PacketStream]],
-    folder: Path,
-) -> Written:
-    """Write all packets as one file of a format."""
-    known = writer.file_format
-    file = folder / f"packets{known.suffix}"
-    is_cut = "snaplen_bytes" in known.options
-    snaplen_bytes = settings.whole("snaplen_bytes") if is_cut else None
-    with play() as stream:
-        write_pieces(stream, file, format_name=known.name, snaplen_bytes=snaplen_bytes)
-        written = describe_written(file, stream)
-    report = ProjectionReport(
-        target=known.name,
-        files=tuple(sorted(path.name for path in folder.iterdir() if path.is_file())),
-        packets=written.packets,
-        packets_changed=0,
-        bytes_before=written.ip_bytes,
-        bytes_after=written.ip_bytes,
-    )
-    return Written(report, known.use.format(file=file.name))
 
 
 def session_groups(sessions: MixedSessions) -> list[SessionGroup]:

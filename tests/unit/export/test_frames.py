@@ -9,14 +9,17 @@ import pyarrow as pa
 import pytest
 
 from trafficgen.errors import ExportError, SettingError
-from trafficgen.export.frames import Frames, frames_of
+from trafficgen.export.frames import FrameStream
 from trafficgen.export.settings import Settings, SettingValue
 from trafficgen.export.targets.tcpreplay import TCPREPLAY_SETTINGS
 from trafficgen.tables import PacketTable
+from trafficgen.tables.stream import stream_of
 
 
-def _frames(table: PacketTable, **given: SettingValue) -> Frames:
-    return frames_of(table, Settings("example", TCPREPLAY_SETTINGS, given), target="example")
+def _frames(table: PacketTable, **given: SettingValue) -> tuple[FrameStream, PacketTable]:
+    settings = Settings("example", TCPREPLAY_SETTINGS, given)
+    frames = FrameStream(stream_of(table), settings, target="example")
+    return frames, frames.gather()
 
 
 def _larger(table: PacketTable, *, payload_bytes: list[int], headers: list[int]) -> PacketTable:
@@ -47,22 +50,22 @@ def large(table: PacketTable) -> PacketTable:
 
 
 def test_both_directions_are_sent_as_they_are(table: PacketTable) -> None:
-    frames = _frames(table)
-    assert frames.table.packets.equals(table.packets)
-    assert frames.table.flows.equals(table.flows)
-    assert frames.left_out == ()
+    frames, sent = _frames(table)
+    assert sent.packets.equals(table.packets)
+    assert sent.flows.equals(table.flows)
+    assert frames.describe_changes() == ()
 
 
 def test_one_direction_leaves_the_other_out_and_says_so(table: PacketTable) -> None:
-    frames = _frames(table, direction="to_client")
-    assert frames.table.to_client.all()
-    assert len(frames.table) == 4
-    assert frames.left_out == ("packets of the other direction (2 packets)",)
+    frames, sent = _frames(table, direction="to_client")
+    assert sent.to_client.all()
+    assert len(sent) == 4
+    assert frames.describe_changes() == ("packets of the other direction (2 packets)",)
     assert frames.bytes_before == 200 + 40 + 1500 + 540
 
 
 def test_ends_get_the_addresses_that_are_set(table: PacketTable) -> None:
-    flows = _frames(table, server="10.0.0.1", client="10.0.0.2").table.flows.to_pylist()
+    flows = _frames(table, server="10.0.0.1", client="10.0.0.2")[1].flows.to_pylist()
     assert {(flow["server"], flow["client"]) for flow in flows} == {("10.0.0.1", "10.0.0.2")}
     assert [flow["server_port"] for flow in flows] == [5004, 554]
 
@@ -84,7 +87,7 @@ def test_what_is_no_address_of_one_host_is_refused(
 
 
 def test_network_cards_are_read_with_colons_or_dashes(table: PacketTable) -> None:
-    assert _frames(table, client_mac="02-AB-00-00-00-09").macs == (
+    assert _frames(table, client_mac="02-AB-00-00-00-09")[0].macs == (
         b"\x02\0\0\0\0\x01",
         b"\x02\xab\0\0\0\x09",
     )
@@ -96,14 +99,13 @@ def test_packets_above_the_mtu_are_refused_with_the_settings_that_help(large: Pa
         match=r"packet 0 \(flow 0\).* 4028 IP bytes.*2 such packets.*oversize=split.*mtu",
     ):
         _frames(large)
-    assert _frames(large, mtu_bytes=9000).packets_split == 0
+    assert _frames(large, mtu_bytes=9000)[0].packets_split == 0
 
 
 def test_split_packets_have_equal_payloads_and_the_headers_of_their_packet(
     large: PacketTable,
 ) -> None:
-    frames = _frames(large, oversize="split")
-    table = frames.table
+    frames, table = _frames(large, oversize="split")
     assert frames.packets_split == 2
     assert frames.bytes_before == int(large.ip_bytes.sum())
     # 4000 into packets of at most 1472, and 2961 into segments of at most 1460.
@@ -116,7 +118,7 @@ def test_split_packets_have_equal_payloads_and_the_headers_of_their_packet(
 def test_pieces_of_a_segment_follow_each_other_and_of_rtp_only_the_first_has_the_header(
     large: PacketTable,
 ) -> None:
-    table = _frames(large, oversize="split").table
+    table = _frames(large, oversize="split")[1]
     assert table.column("tcp_sequence").to_pylist() == [
         None,
         None,

@@ -138,7 +138,7 @@ def test_a_failed_export_keeps_its_blocks_for_the_next_one(
 
     monkeypatch.setattr(blocks, "make_block", make)
     with monkeypatch.context() as patch:
-        patch.setattr("trafficgen.workloads.export.write_pieces", fail)
+        patch.setattr("trafficgen.packet_files.writing.write_pieces", fail)
         with pytest.raises(OutputFileError, match=r"(\d) of \1 blocks are done and kept"):
             trafficgen.export(workload, to="pcap", directory=out, memory_bytes=200_000)
     assert not out.exists()

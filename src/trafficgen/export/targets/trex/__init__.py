@@ -13,7 +13,7 @@ import numpy as np
 
 from trafficgen.errors import ExportError
 from trafficgen.export.flow_schedule import timing_error
-from trafficgen.export.frames import FRAME_SETTINGS, Frames, frames_of
+from trafficgen.export.frames import FRAME_SETTINGS, FrameStream
 from trafficgen.export.sending_ends import fill_template
 from trafficgen.export.settings import Setting, Settings
 from trafficgen.export.target import Target, Written
@@ -77,8 +77,9 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
     is_to_client = settings.text("direction") == "to_client"
     if mode == "astf" or (mode == "auto" and is_to_client and _is_all_tcp(table)):
         return write_astf(table, folder, settings, target="trex")
-    frames = frames_of(table, settings, target="trex")
-    longest = max(int(np.count_nonzero(frames.table.to_client == way)) for way in (True, False))
+    frames = FrameStream(stream_of(table), settings, target="trex")
+    sent = frames.gather()
+    longest = max(int(np.count_nonzero(sent.to_client == way)) for way in frames.ways)
     if mode == "auto":
         mode = "stl" if longest <= settings.whole("most_streams") else "pcap"
     if mode == "stl" and longest > settings.whole("most_streams"):
@@ -87,7 +88,7 @@ def write_trex(table: PacketTable, folder: Path, settings: Settings) -> Written:
             f" ({settings.whole('most_streams')}); set mode=pcap, or most_streams higher if your"
             " server takes them"
         )
-    return _write_frames(frames, folder, settings, mode=mode)
+    return _write_frames(frames, sent, folder, settings, mode=mode)
 
 
 def _is_all_tcp(table: PacketTable) -> bool:
@@ -115,11 +116,13 @@ class _Side:
         return round_to_us(self.before_ns)
 
 
-def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str) -> Written:
+def _write_frames(
+    frames: FrameStream, sent: PacketTable, folder: Path, settings: Settings, *, mode: str
+) -> Written:
     sides = {
-        way: _write_side(frames, folder, to_client=way)
-        for way in _FILES
-        if _has(frames, to_client=way)
+        way: _write_side(sent.select(sent.to_client == way), folder / name, frames.macs)
+        for way, name in _FILES.items()
+        if way in frames.ways
     }
     macs_of_file = settings.text("macs") == "packet"
     names = [sides[way].name if way in sides else None for way in _FILES]
@@ -141,21 +144,15 @@ def _write_frames(frames: Frames, folder: Path, settings: Settings, *, mode: str
     )
 
 
-def _has(frames: Frames, *, to_client: bool) -> bool:
-    return bool((frames.table.to_client == to_client).any())
-
-
-def _write_side(frames: Frames, folder: Path, *, to_client: bool) -> _Side:
-    table = frames.table.select(frames.table.to_client == to_client)
-    path = folder / _FILES[to_client]
+def _write_side(table: PacketTable, path: Path, macs: tuple[bytes, bytes]) -> _Side:
     # Neither TRex's server nor its client reads pcap files with nanoseconds.
-    report = write_replay(
-        stream_of(table), path, target="trex", macs=frames.macs, microseconds=True
-    )
+    report = write_replay(stream_of(table), path, target="trex", macs=macs, microseconds=True)
     return _Side(report, table.time_ns + table.origin_ns)
 
 
-def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> ProjectionReport:
+def _report(
+    frames: FrameStream, sides: list[_Side], *, program: str, mode: str
+) -> ProjectionReport:
     reports = [side.report for side in sides]
     error = timing_error(
         np.concatenate([side.before_ns for side in sides]),
@@ -187,7 +184,7 @@ def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> P
         bytes_after=sum(report.bytes_after or 0 for report in reports),
         timing_error_s=error,
         cannot_express=(
-            *frames.left_out,
+            *frames.describe_changes(),
             *lacks.values(),
             "times below 1 us: TRex reads pcap files to the microsecond",
             (
@@ -199,10 +196,10 @@ def _report(frames: Frames, sides: list[_Side], *, program: str, mode: str) -> P
     )
 
 
-def _how_to_run(frames: Frames, *, mode: str, ports: int, macs_of_file: bool) -> str:
-    duration_s = s_from_ns(int(frames.table.time_ns[-1] - frames.table.time_ns[0]))
+def _how_to_run(frames: FrameStream, *, mode: str, ports: int, macs_of_file: bool) -> str:
+    duration_s = s_from_ns(frames.last_ns - frames.first_ns)
     on = "0" if ports == 1 else "0 1"
-    sent = _FILES[_has(frames, to_client=True)]
+    sent = _FILES[True in frames.ways]
     cards = (
         "the packets' own card addresses; export with `--set macs=port` for those of the TRex ports"
         if macs_of_file
