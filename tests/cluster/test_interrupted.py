@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import active_children
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cluster.conftest import Cluster, ended, started
@@ -221,9 +222,9 @@ def play_deadly(folder: Path, workers: Workers) -> None:
     storage = Folder(folder / "blocks")
     storage.begin()
     storage.write(RUN, lambda file: file.write(b"run"))
-    list(
-        workers.make(Task(Deadly(), storage, "run"), [Block(place, place, 1) for place in range(6)])
-    )
+    sessions: Any = Deadly()
+    blocks = [Block(place, place, 1) for place in range(6)]
+    list(workers.make(Task(sessions, storage, "run"), blocks))
 
 
 def test_a_killed_scheduler_ends_the_command_in_one_line(

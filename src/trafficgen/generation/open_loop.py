@@ -7,8 +7,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from trafficgen.errors import GenerationError
@@ -56,6 +58,9 @@ class OpenLoopSessions:
     duration_s: float | None = None
     seed: int = 0
     arrival_rate_per_s: float | None = None
+    #: As of sessions of several groups: there is nothing to say about these.
+    count_text: ClassVar[str] = ""
+    remarks: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -87,6 +92,11 @@ class OpenLoopSessions:
         return session_starts(
             self.count, arrival_rate_per_s=self.arrival_rate_per_s, seed=self.seed
         )
+
+    @property
+    def groups(self) -> npt.NDArray[np.uint16]:
+        """Group of each session: all are of one, shape (count,)."""
+        return np.zeros(self.count, dtype=np.uint16)
 
     @cached_property
     def player(self) -> ModelPlayer:

@@ -23,11 +23,13 @@ import pyarrow as pa
 
 from trafficgen.errors import GenerationError, OutputFileError
 from trafficgen.generation.columns import superpose
+from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.session import FlowRow
 from trafficgen.tables import FLOW_SCHEMA
 from trafficgen.tables.columns import set_values
 from trafficgen.worker_processes import defer_interrupts, worker_pool
 from trafficgen.workloads.merge import DamagedPartError, StoredPart, write_batches
+from trafficgen.workloads.mix import MixedSessions
 from trafficgen.workloads.storage import Storage
 
 #: Packets of a block: enough that starting one costs nothing, few enough that several fit in a
@@ -43,39 +45,8 @@ _MOST_SESSIONS = 1 << 14
 _SAMPLED = 1000
 
 
-class Sessions(Protocol):
-    """The sessions of a workload; they are sent to other processes."""
-
-    @property
-    def count(self) -> int:
-        """Number of sessions."""
-        ...
-
-    @property
-    def notes(self) -> dict[str, object]:
-        """How they are made, JSON-compatible."""
-        ...
-
-    @property
-    def request(self) -> dict[str, object]:
-        """All that their packets depend on, JSON-compatible."""
-        ...
-
-    def expected_packets(self, sessions: range) -> float:
-        """Return about how many packets some of the sessions have."""
-        ...
-
-    def block(self, first: int, count: int) -> tuple[list[pa.Table], list[FlowRow]]:
-        """Return packets and flow rows of ``count`` sessions from ``first`` on, flows from 0."""
-        ...
-
-    def windows(self, session: int, flows: list[FlowRow]) -> Iterator[pa.Table]:
-        """Yield the packets of one session in order, and add its rows to the flows at the end."""
-        ...
-
-    def packets_at_once(self, session: int) -> float:
-        """Return about how many packets of a session are in memory while it is made."""
-        ...
+#: The sessions of a workload, or of one model; they are sent to other processes.
+Sessions = MixedSessions | OpenLoopSessions
 
 
 @dataclass(frozen=True)

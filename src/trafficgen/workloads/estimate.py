@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from trafficgen.errors import GenerationError
 from trafficgen.formatting import format_count, format_duration, rate_text, size_text
 from trafficgen.generation.columns import order_columns, superpose
-from trafficgen.generation.open_loop import OpenLoopSessions
 from trafficgen.generation.session import FlowRow
 from trafficgen.imports import special
 from trafficgen.models import Model, ModelHolder, PublishedModel
@@ -38,6 +37,7 @@ from trafficgen.units import (
     kbps_from_bps,
     s_from_ns,
 )
+from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.merge import write_batches
 from trafficgen.workloads.mix import MixedSessions
@@ -63,8 +63,6 @@ _SMALL_SHARE, _WHOLE_FROM = 0.005, 100
 _EXPECTED_EACH, _RUNS, _RUN = 20_000, 20, 250
 #: Columns of times of packets and flows.
 _TIMES = {"time_ns", "arrival_ns", "first_time_ns", "last_time_ns"}
-
-AnySessions = MixedSessions | OpenLoopSessions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,7 +281,7 @@ class _Stopwatch:
         return np.array([min(time.process_time() - self._process_s, passed_s), passed_s])
 
 
-def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
+def _estimate(sessions: Sessions, out: str | Path, options: WorkloadOptions) -> WorkloadEstimate:
     """Estimate totals by ratio: what sampled sessions have over what is expected of them."""
     sample = _play_sample(sessions, options)
     report_step("estimating all sessions from the sample")
@@ -292,7 +290,7 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
     packets = np.array([len(table) for table in sample.tables])
     sizes = np.array([table.ip_bytes.sum(dtype=np.int64) for table in sample.tables])
     own = np.concatenate([sessions.expectations(range(n, n + 1)) for n in sample.sessions])
-    groups = _groups_of(sessions)
+    groups = sessions.groups
     played = _Expected(np.array(sample.sessions), own[:, 0], own[:, 1], groups[sample.sessions])
     group_packets = _group_totals(packets, whole, played)
     group_bytes = _group_totals(sizes, whole, played)
@@ -323,8 +321,8 @@ def _estimate(sessions: AnySessions, out: str | Path, options: WorkloadOptions) 
         time_s=start_s + float((making_s / workers + write_s)[0]) * share,
         busy_time_s=_BUSY * (options.workers * start_s + float((making_s + write_s)[1]) * share),
         groups=_describe_groups(sessions, group_bytes),
-        count_text=sessions.count_text if isinstance(sessions, MixedSessions) else "",
-        remarks=sessions.remarks if isinstance(sessions, MixedSessions) else (),
+        count_text=sessions.count_text,
+        remarks=sessions.remarks,
     )
 
 
@@ -345,7 +343,7 @@ class _Expected:
     weight: float = 1.0
 
     @classmethod
-    def read(cls, sessions: AnySessions) -> _Expected:
+    def read(cls, sessions: Sessions) -> _Expected:
         """Return what is expected of all sessions, or of runs of them from all times."""
         count = sessions.count
         runs = [range(count)]
@@ -355,7 +353,7 @@ class _Expected:
         packets, lengths_s = np.concatenate([sessions.expectations(run) for run in runs]).T
         numbers = np.concatenate([np.array(run) for run in runs])
         weight = count / numbers.size
-        return cls(numbers, packets, lengths_s, _groups_of(sessions)[numbers], weight)
+        return cls(numbers, packets, lengths_s, sessions.groups[numbers], weight)
 
     def find_ends(
         self, played: _Expected, lengths_s: FloatArray, starts_ns: IntArray, *, seed: int
@@ -383,12 +381,6 @@ class _Expected:
         return float(np.max(starts_s + drawn_s)), at_once
 
 
-def _groups_of(sessions: AnySessions) -> npt.NDArray[np.uint16]:
-    if isinstance(sessions, MixedSessions):
-        return sessions.groups
-    return np.zeros(sessions.count, dtype=np.uint16)
-
-
 def _group_totals(values: IntArray, whole: _Expected, played: _Expected) -> FloatArray:
     """Return the total of each group by ratio: packets of groups differ in size, shape (groups,).
 
@@ -401,7 +393,7 @@ def _group_totals(values: IntArray, whole: _Expected, played: _Expected) -> Floa
     return each * whole.weight * np.bincount(whole.groups, whole.packets, minlength=count)
 
 
-def _describe_groups(sessions: AnySessions, group_bytes: FloatArray) -> dict[str, dict[str, float]]:
+def _describe_groups(sessions: Sessions, group_bytes: FloatArray) -> dict[str, dict[str, float]]:
     """Return sessions and share of the bytes of each group, by its name."""
     if not isinstance(sessions, MixedSessions):
         return {}
@@ -437,7 +429,7 @@ def _error_share(values: IntArray, totals: FloatArray, played: _Expected) -> flo
     return float(special.stdtrit(freedom, 0.975)) * error
 
 
-def _play_sample(sessions: AnySessions, options: WorkloadOptions) -> _Sample:
+def _play_sample(sessions: Sessions, options: WorkloadOptions) -> _Sample:
     """Play sessions of the whole, the first and the last before all, while time and memory last."""
     most_packets = min(options.memory_bytes // _HELD_BYTES, _SAMPLED_PACKETS)
     numbers = np.linspace(0, sessions.count - 1, min(_SAMPLED, sessions.count)).astype(int)
@@ -471,7 +463,7 @@ def _placed(tables: list[pa.Table], rows: list[FlowRow], first_flow: int) -> Pac
     )
 
 
-def _close_up(sample: _Sample, sessions: AnySessions) -> list[PacketTable]:
+def _close_up(sample: _Sample, sessions: Sessions) -> list[PacketTable]:
     """Return the sample with the starts of sessions that follow each other, as all of them do.
 
     Where many are at once, columns compress less.

@@ -31,6 +31,7 @@ from trafficgen.tables import DEFAULT_ORIGIN_NS, PacketTable
 from trafficgen.tables.protocols import documentation_pair
 from trafficgen.tables.stream import stream_of
 from trafficgen.units import s_from_ns
+from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.files import is_workload_file, load_playable, load_workload
 from trafficgen.workloads.group_player import GroupPlayer
 from trafficgen.workloads.mix import MixedSessions
@@ -334,7 +335,7 @@ def _play(model: Model | PublishedModel, options: GenerateOptions) -> PacketTabl
     )
 
 
-def _check_table_memory(sessions: MixedSessions | OpenLoopSessions) -> None:
+def _check_table_memory(sessions: Sessions) -> None:
     """Raise GenerationError if the packets of all sessions do not fit in the memory at once."""
     if isinstance(sessions, OpenLoopSessions):
         sessions.check_memory()

@@ -23,6 +23,7 @@ from trafficgen.simulation.path import UNLIMITED_PATH
 from trafficgen.simulation.simulate import run_sessions, warn_of_short_session
 from trafficgen.simulation.sources import sources_of
 from trafficgen.workloads.arrivals import ArrivalsPart
+from trafficgen.workloads.blocks import Sessions
 from trafficgen.workloads.clips import ClipsPart, PopularityPart
 from trafficgen.workloads.description import (
     HIGHEST_SCALE,
@@ -49,7 +50,7 @@ VARIATIONS = ("--vary", "--scale-rate", "--jitter", "--posterior")
 
 def choose_sessions(
     playable: Model | PublishedModel | PlannedWorkload, options: WorkloadOptions
-) -> MixedSessions | OpenLoopSessions | None:
+) -> Sessions | None:
     """Choose the sessions that options describe.
 
     Returns:

@@ -118,8 +118,6 @@ def write_sessions(
         )
         written = describe_written(out, stream)
     alike = _remark_alike_sessions(stream.head.flows, sessions)
-    if not isinstance(sessions, MixedSessions):
-        return replace(written, remarks=alike)
     return replace(written, count_text=sessions.count_text, remarks=(*sessions.remarks, *alike))
 
 
@@ -220,8 +218,7 @@ def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
 def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
     """Raise GenerationError if what is made of a session at once does not fit in the memory."""
     firsts = set(range(min(sessions.count, _SAMPLED)))
-    if isinstance(sessions, MixedSessions):
-        firsts |= set(np.unique(sessions.groups, return_index=True)[1].tolist())
+    firsts |= set(np.unique(sessions.groups, return_index=True)[1].tolist())
     in_one = max(map(sessions.packets_at_once, firsts))
     needed_bytes = in_one * _USE.bytes_per_packet
     if memory_bytes is not None and needed_bytes > memory_bytes:

@@ -147,7 +147,7 @@ def test_who_works_for_a_run_that_is_over_leaves_nothing(tmp_path: Path) -> None
             return super().block(first, count)
 
     with pytest.raises(OutputFileError, match="does not exist, seen from"):
-        make_block(Ending(), Block(0, 0, 1), storage, run="run")
+        make_block(Ending(), Block(0, 0, 1), storage, run="run")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
