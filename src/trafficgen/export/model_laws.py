@@ -22,7 +22,7 @@ from trafficgen.export.settings import Setting, Settings
 from trafficgen.formatting import format_count
 from trafficgen.models import Model, Phase, Stream
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.processes.base import Span, playable
+from trafficgen.processes.base import PlayedPackets, Span, playable
 from trafficgen.randomness import random_stream
 from trafficgen.units import FloatArray, IntArray
 
@@ -65,23 +65,35 @@ def play_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
             yield _played(stream, phase, numbered, target=target)
 
 
-def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPhase:
+def play_phase(
+    phase: Phase, place: str, over_s: float, packets: int, purpose: str, *, target: str
+) -> PlayedPackets:
+    """Play a phase for about so many packets, by how many it has in a time.
+
+    Raises:
+        ExportError: If it cannot be played, or plays too little for a law.
+    """
     try:
-        laws = playable(phase.process)
-        expected = max(1.0, laws.expected_packets(phase.duration_s, place=name))
-        played = laws.play(
-            Span(0.0, phase.duration_s * _PACKETS / expected),
-            lambda purpose: random_stream(0, session=0, purpose=f"export/{name}/{purpose}"),
+        process = playable(phase.process)
+        expected = max(1.0, process.expected_packets(over_s, place=place))
+        played = process.play(
+            Span(0.0, over_s * packets / expected),
+            lambda quantity: random_stream(0, session=0, purpose=f"{purpose}/{quantity}"),
         )
     except (GenerationError, ValueError) as error:
-        raise ExportError(f"{target}: {name} cannot be played ({error})") from error
-    time_s = played.time_s
-    if time_s.size < _FEWEST_PACKETS:
+        raise ExportError(f"{target}: {place} cannot be played ({error})") from error
+    if played.time_s.size < _FEWEST_PACKETS:
         raise ExportError(
-            f"{target}: {name} has {format_count(time_s.size, 'packet')}, too few for a law;"
-            " export packets instead"
+            f"{target}: {place} plays {format_count(played.time_s.size, 'packet')}, too few for a"
+            " law; export packets instead"
         )
-    gap_s = np.diff(time_s)
+    return played
+
+
+def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPhase:
+    how = phase.duration_s, _PACKETS, f"export/{name}"
+    played = play_phase(phase, name, *how, target=target)
+    gap_s = np.diff(played.time_s)
     if not gap_s.any():
         raise ExportError(
             f"{target}: all packets of {name} come at once, which is not a law; export packets"
@@ -115,7 +127,7 @@ DrawnFamily = Literal["constant", "uniform", "expon", "norm", "gamma", "weibull"
 #: Values drawn to measure how far a law is.
 _DRAWS = 100_000
 #: Shapes of Weibull laws that are looked at; beyond, another family is as close.
-_LEAST_SHAPE, _MOST_SHAPE = 0.1, 50.0
+_LEAST_SHAPE, _MOST_SHAPE = 0.1, 100.0
 #: Below this coefficient of variation a sample is a constant.
 _CONSTANT_VARIATION = 1e-9
 
@@ -197,25 +209,24 @@ def _with_moments(sample: FloatArray, families: Sequence[DrawnFamily]) -> list[D
     laws.append(DrawnLaw("expon", (mean,)))
     laws.append(DrawnLaw("norm", (mean, deviation)))
     laws.append(DrawnLaw("gamma", (1 / variation**2, mean * variation**2)))
-    if _weibull_variation(_MOST_SHAPE) < variation < _weibull_variation(_LEAST_SHAPE):
-        from scipy.optimize import brentq  # noqa: PLC0415 - 0.3 s, which writers of files do without
-
-        shape = float(
-            brentq(lambda k: _weibull_variation(k) - variation, _LEAST_SHAPE, _MOST_SHAPE)
-        )
+    if (shape := weibull_shape(variation**2)) is not None:
         laws.append(DrawnLaw("weibull", (shape, mean / math.exp(float(gammaln(1 + 1 / shape))))))
     shape = 1 + math.sqrt(1 + 1 / variation**2)
     laws.append(DrawnLaw("pareto", (shape, mean * (shape - 1) / shape)))
     return [law for law in laws if law.family in families]
 
 
-def _weibull_variation(shape: float) -> float:
-    """Return the coefficient of variation of a Weibull law; it falls with the shape."""
-    log_ratio = float(gammaln(1 + 2 / shape) - 2 * gammaln(1 + 1 / shape))
-    return math.sqrt(math.expm1(log_ratio)) if log_ratio < _LARGEST_LOG else math.inf
+def weibull_shape(spread: float) -> float | None:
+    """Return the shape of a Weibull law by its variance / squared mean; None if out of reach."""
 
+    def excess(shape: float) -> float:
+        return float(gammaln(1 + 2 / shape) - 2 * gammaln(1 + 1 / shape)) - math.log1p(spread)
 
-_LARGEST_LOG = 700.0
+    if excess(_LEAST_SHAPE) * excess(_MOST_SHAPE) > 0:
+        return None
+    from scipy import optimize  # noqa: PLC0415 - 0.3 s, which writers of files do without
+
+    return float(optimize.brentq(excess, _LEAST_SHAPE, _MOST_SHAPE))
 
 
 LAW_SETTINGS = (

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from trafficgen.distributions import Distribution, distribution_of, truncate
+from trafficgen.export.model_laws import weibull_shape
 from trafficgen.imports import special
 from trafficgen.models import Law
 from trafficgen.units import FloatArray
@@ -147,7 +148,7 @@ def _of_moments(mean: float, variance: float) -> list[tuple[str, Distribution]]:
     )
     shape = 1 + math.sqrt(1 + 1 / spread)
     found.append(_family("pareto", {"b": shape, "scale": mean * (shape - 1) / shape}))
-    weibull = _weibull_shape(spread)
+    weibull = weibull_shape(spread)
     if weibull is not None:
         found.append(
             _family(
@@ -178,19 +179,3 @@ def _family(
     name: Literal["expon", "gamma", "lognorm", "pareto", "weibull_min"], params: dict[str, float]
 ) -> tuple[str, Distribution]:
     return _variable(name, params), distribution_of(name, params)
-
-
-def _weibull_shape(spread: float) -> float | None:
-    """Return the shape with a squared coefficient of variation, or None if out of reach."""
-
-    def excess(shape: float) -> float:
-        return float(
-            special.gammaln(1 + 2 / shape) - 2 * special.gammaln(1 + 1 / shape)
-        ) - math.log1p(spread)
-
-    lowest, highest = 0.1, 100.0
-    if excess(lowest) * excess(highest) > 0:
-        return None
-    from scipy import optimize  # noqa: PLC0415 - 0.3 s, which writers of files do without
-
-    return float(optimize.brentq(excess, lowest, highest))

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from trafficgen.distributions.two_samples import ks_distance
-from trafficgen.errors import ExportError, GenerationError
-from trafficgen.export.model_laws import model_report
+from trafficgen.errors import ExportError
+from trafficgen.export.model_laws import model_report, play_phase
 from trafficgen.export.sending_ends import ports_from
 from trafficgen.export.settings import Settings
 from trafficgen.export.target import Written
@@ -33,15 +33,13 @@ from trafficgen.export.targets.ns3.scenario import (
     write_flows,
     write_scenario,
 )
-from trafficgen.formatting import format_count
 from trafficgen.models import BurstProcess, FittedProvenance, Model, Phase, RenewalProcess, Stream
-from trafficgen.processes.base import PlayedPackets, Span, playable
+from trafficgen.processes.base import PlayedPackets
 from trafficgen.randomness import random_stream
 from trafficgen.simulation.sources import PATH_LIMITED_SHARE
 from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bps, ns_from_s
 
 #: Packets that are played to find times on and off, and to measure distances.
-_FEWEST_PLAYED = 3
 _PLAYED_PACKETS = 50_000
 _MEAN_OF, _FEWEST_CYCLES = 1000, 100
 #: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole
@@ -164,7 +162,7 @@ def _application(model: Model, number: int, index: int, settings: Settings) -> _
             " draw; generate packets and export those, or take gaps and sizes as independent with"
             " [--set approximate=on]"
         )
-    played = _played(phase, place=place)
+    played = play_phase(phase, place, 1e6, _PLAYED_PACKETS, purpose=place, target="ns3")
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
     on_off = _on_off(phase, played, packet_bytes, _link_bps(model, stream), settings.text("laws"))
     return _Application(number, index, stream, phase, on_off, played)
@@ -176,25 +174,6 @@ def _packet_bytes(played: PlayedPackets) -> int:
     if counts.max() >= _NEARLY_ALL * played.ip_bytes.size:
         return int(sizes[counts.argmax()])
     return round(float(played.ip_bytes.mean()))
-
-
-def _played(phase: Phase, *, place: str) -> PlayedPackets:
-    long_s = 1e6
-    try:
-        process = playable(phase.process)
-        span_s = _PLAYED_PACKETS * long_s / process.expected_packets(long_s, place=place)
-        played = process.play(
-            Span(0.0, span_s),
-            lambda quantity: random_stream(0, session=0, purpose=f"{place}/{quantity}"),
-        )
-    except (GenerationError, ValueError) as error:
-        raise ExportError(f"ns3: {place} cannot be played ({error})") from error
-    if played.time_s.size < _FEWEST_PLAYED:
-        raise ExportError(
-            f"ns3: {place} plays {format_count(played.time_s.size, 'packet')}, too few for a law;"
-            " export packets instead"
-        )
-    return played
 
 
 def _link_bps(model: Model, stream: Stream) -> float:
