@@ -39,8 +39,8 @@ from trafficgen.export.targets.mgen.lines import (
     connection_messages,
     epoch_messages,
     join_segments,
-    pcap_to_clone,
     single_messages,
+    write_clone,
 )
 from trafficgen.export.targets.mgen.workload import WORKLOAD_SETTINGS, write_mgen_workload
 from trafficgen.formatting import format_count
@@ -85,12 +85,12 @@ _MOST_LINES = 20_000
 
 @dataclass(frozen=True)
 class _Plan:
-    """How one flow is sent: its packets, script lines, notes, and the capture if one is cloned."""
+    """How one flow is sent: its packets, script lines, notes, and whether a capture is cloned."""
 
     sent: FlowSchedule
     lines: Iterable[str]
     notes: tuple[str, ...] = ()
-    capture: bytes = b""
+    is_cloned: bool = False
 
 
 def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
@@ -116,9 +116,9 @@ def write_mgen(table: PacketTable, folder: Path, settings: Settings) -> Written:
     scripts: list[str] = []
     captures: list[str] = []
     for plan in plans:
-        if plan.capture:
+        if plan.is_cloned:
             captures.append(_capture_name(plan.sent))
-            (folder / captures[-1]).write_bytes(plan.capture)
+            write_clone(folder / captures[-1], plan.sent)
         scripts += _write_scripts(plan, folder)
     _write_text(folder / "sink.mgn", _sink_lines(flows, ends))
     _write_text(folder / "run.sh", [_run_script(scripts)])
@@ -209,7 +209,7 @@ def _clone(flow: FlowSchedule, ends: Ends) -> _Plan:
     sent = replace(flow, time_ns=ns_from_us(us_from_ns(flow.time_ns)))
     start_us = int(us_from_ns(flow.time_ns[:1])[0])
     line = cloning_line(start_us, ends, file=_capture_name(flow))
-    return _Plan(sent, [line], capture=pcap_to_clone(flow.time_ns, flow.payload_bytes))
+    return _Plan(sent, [line], is_cloned=True)
 
 
 def _capture_name(flow: FlowSchedule) -> str:

@@ -10,13 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from trafficgen.errors import ExportError
 from trafficgen.export.epochs import Epochs
 from trafficgen.export.flow_schedule import FlowSchedule, seconds_text, share_evenly
-from trafficgen.units import ETHERNET_HEADER_BYTES, US_PER_S, IntArray, ns_from_us, us_from_ns
+from trafficgen.packet_files.pcap import write_capture_stream
+from trafficgen.tables import PacketTable
+from trafficgen.tables.counts import infer_flows
+from trafficgen.tables.stream import stream_of
+from trafficgen.units import (
+    ETHERNET_HEADER_BYTES,
+    FEWEST_FRAME_BYTES,
+    US_PER_S,
+    IntArray,
+    ns_from_us,
+    us_from_ns,
+)
 
 #: Pattern of the messages of an epoch -> how the report says it.
 SPACINGS = {"periodic": "evenly spaced", "poisson": "at the times of a Poisson process"}
@@ -31,6 +44,8 @@ _NO_MORE_PER_S = 0.0001
 _LINGER_US = 500_000
 #: Shortest time between writes into a connection.
 _SHORTEST_US = 1000
+#: Headers of a UDP datagram in IPv4.
+_UDP_IPV4_BYTES = 28
 
 
 @dataclass(frozen=True)
@@ -156,62 +171,19 @@ def cloning_line(start_us: int, ends: Ends, *, file: str) -> str:
     return f"{seconds_text(start_us)} ON 1 {ends.options('udp')} CLONE [tcpdump {file} 0]\n"
 
 
-def pcap_to_clone(time_ns: IntArray, payload_bytes: IntArray) -> bytes:
-    """Return a pcap file, with times in microseconds, of the headers of UDP datagrams in IPv4.
+def write_clone(path: Path, flow: FlowSchedule) -> None:
+    """Write a pcap file, with times in microseconds, of the headers of UDP datagrams in IPv4.
 
     MGEN takes times and original lengths from it; addresses are those for documentation (RFC 5737).
     """
-    count = time_ns.size
-    header = np.dtype(
-        [("seconds", "<u4"), ("microseconds", "<u4"), ("captured", "<u4"), ("length", "<u4")]
-    )
-    frame = np.dtype(
-        [
-            *(
-                ("ethernet", "u1", ETHERNET_HEADER_BYTES),
-                ("version", "u1"),
-                ("service", "u1"),
-                ("ip_bytes", ">u2"),
-            ),
-            *(
-                ("identification", ">u2"),
-                ("fragment", ">u2"),
-                ("lifetime", "u1"),
-                ("protocol", "u1"),
-            ),
-            *(("checksum", ">u2"), ("source", ">u4"), ("destination", ">u4")),
-            *(
-                ("source_port", ">u2"),
-                ("port", ">u2"),
-                ("udp_bytes", ">u2"),
-                ("udp_checksum", ">u2"),
-            ),
-        ]
-    )
-    records = np.zeros(count, dtype=[("record", header), ("frame", frame)])
-    whole_us = us_from_ns(time_ns)
-    record, packet = records["record"], records["frame"]
-    record["seconds"], record["microseconds"] = whole_us // US_PER_S, whole_us % US_PER_S
-    record["captured"] = frame.itemsize
-    record["length"] = payload_bytes + frame.itemsize
-    packet["ethernet"][:, 12] = 0x08  # EtherType of IPv4: 0x0800
-    packet["version"], packet["lifetime"], packet["protocol"] = 0x45, 64, 17
-    packet["ip_bytes"] = payload_bytes + frame.itemsize - ETHERNET_HEADER_BYTES
-    packet["source"], packet["destination"] = 0xC0000201, 0xC6336401  # 192.0.2.1, 198.51.100.1
-    packet["source_port"], packet["port"] = 5004, 5004
-    packet["udp_bytes"] = payload_bytes + 8
-    packet["checksum"] = _ip_checksums(packet)
-    file_header = np.array(
-        [(0xA1B2C3D4, 2, 4, 0, 0, 262_144, 1)], dtype="<u4,<u2,<u2,<i4,<u4,<u4,<u4"
-    )
-    return bytes(file_header.tobytes() + records.tobytes())
-
-
-def _ip_checksums(packet: np.ndarray[tuple[int], np.dtype[np.void]]) -> IntArray:
-    """Return header checksums (RFC 1071) of IPv4 headers whose checksum is 0, shape (n,)."""
-    words = np.frombuffer(packet.tobytes(), dtype=">u2").reshape(packet.size, -1)
-    first = ETHERNET_HEADER_BYTES // 2
-    total = words[:, first : first + 10].astype(np.int64).sum(axis=1)
-    for _ in range(2):
-        total = (total & 0xFFFF) + (total >> 16)
-    return np.asarray(0xFFFF - total, dtype=np.int64)
+    ip_bytes = flow.payload_bytes + _UDP_IPV4_BYTES
+    packets = {
+        "time_ns": flow.time_ns,
+        "flow": np.zeros(len(flow), dtype=np.uint32),
+        "to_client": np.ones(len(flow), dtype=np.bool_),
+        "frame_bytes": (ip_bytes + ETHERNET_HEADER_BYTES).astype(np.uint32),
+        "ip_bytes": ip_bytes.astype(np.uint32),
+        "payload_bytes": flow.payload_bytes.astype(np.uint32),
+    }
+    stream = stream_of(PacketTable(pa.table(packets), infer_flows(0, len(flow))))
+    write_capture_stream(stream, path, container="pcap_us", snaplen_bytes=FEWEST_FRAME_BYTES)
