@@ -31,22 +31,6 @@ from trafficgen.units import US_PER_S, IntArray, bps_from_bytes, ns_from_s, us_f
 _PIECE_ROWS = 1 << 16
 
 
-@dataclass(frozen=True)
-class EpochTotals:
-    """What flows send in one epoch; shape (n,) each, a row a flow that sends.
-
-    Attributes:
-        number: Number of the epoch, from 0 at the first packet of the workload.
-        packets: Packets with payload of each.
-        payload_bytes: Their payload.
-    """
-
-    number: int
-    flows: IntArray
-    packets: IntArray
-    payload_bytes: IntArray
-
-
 def iterate_epochs(
     stream: PacketStream,
     *,
@@ -54,11 +38,11 @@ def iterate_epochs(
     to_client: bool,
     epoch_s: float,
     piece_rows: int = _PIECE_ROWS,
-) -> Iterator[EpochTotals]:
-    """Yield what each flow sends in each epoch, in order of time, without empty ones.
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield number of the epoch, flow, packets and their payload of all that send, by epoch.
 
-    Packets without payload, retransmissions and other protocols are left out. ``piece_rows``
-    packets are counted at once.
+    Epochs are counted from the first packet of the workload. Packets without payload,
+    retransmissions and other protocols are left out. ``piece_rows`` packets are counted at once.
     """
     protocol = np.array(stream.head.flows.column("protocol").to_pylist(), dtype=object)
     is_sent = np.isin(protocol, list(protocols))
@@ -81,21 +65,16 @@ def iterate_epochs(
         # Later pieces may add to the last epoch.
         last = int(piece.time_ns[-1] - start_ns) // length_ns
         whole = int(np.searchsorted(keys, last * count))
-        yield from _totals(keys[:whole], sums[:, :whole], count)
+        yield from _rows_of(keys[:whole], sums[:, :whole], count)
         keys, sums = keys[whole:], sums[:, whole:]
-    yield from _totals(keys, sums, count)
+    yield from _rows_of(keys, sums, count)
 
 
-def _totals(keys: IntArray, sums: IntArray, count: int) -> Iterator[EpochTotals]:
-    numbers, starts = np.unique(keys // count, return_index=True)
-    parts = zip(
-        numbers.tolist(),
-        np.split(keys % count, starts[1:]),
-        np.split(sums.astype(np.int64), starts[1:], axis=1),
-        strict=True,
+def _rows_of(keys: IntArray, sums: IntArray, count: int) -> Iterator[tuple[int, int, int, int]]:
+    packets, payload_bytes = sums.astype(np.int64).tolist()
+    return zip(
+        (keys // count).tolist(), (keys % count).tolist(), packets, payload_bytes, strict=True
     )
-    for number, flows, (packets, payload_bytes) in parts if keys.size else ():
-        yield EpochTotals(number, flows, packets, payload_bytes)
 
 
 RUNS, SEND_NAME, SINK_NAME = "runs.txt", "send.sh", "sink.sh"
@@ -139,22 +118,19 @@ class EpochRuns:
         """Yield the runs by epoch and flow; raise ExportError if nothing is sent."""
         protocols: list[str] = self.stream.head.flows.column("protocol").to_pylist()
         epoch_s = self.settings.number("epoch_s")
-        epochs = iterate_epochs(
+        totals = iterate_epochs(
             self.stream,
             protocols=tuple(self.limits),
             to_client=direction_of(self.settings) == "to_client",
             epoch_s=epoch_s,
         )
-        for epoch in epochs:
-            start_us = round(us_from_s(epoch.number * epoch_s))
-            columns = (epoch.flows, epoch.packets, epoch.payload_bytes)
-            for flow, given, total in zip(*(one.tolist() for one in columns), strict=True):
-                limits = self.limits[protocols[flow]]
-                count = max(given, limits.least_packets, -(-total // limits.high_bytes))
-                size = max(limits.low_bytes, round(total / count))
-                yield EpochRun(start_us, flow, protocols[flow], count, size)
-                self.runs, self._packets = self.runs + 1, self._packets + count
-                self._bytes = [self._bytes[0] + total, self._bytes[1] + count * size]
+        for number, flow, given, total in totals:
+            limits = self.limits[protocols[flow]]
+            count = max(given, limits.least_packets, -(-total // limits.high_bytes))
+            size = max(limits.low_bytes, round(total / count))
+            yield EpochRun(round(us_from_s(number * epoch_s)), flow, protocols[flow], count, size)
+            self.runs, self._packets = self.runs + 1, self._packets + count
+            self._bytes = [self._bytes[0] + total, self._bytes[1] + count * size]
         if not self.runs:
             way = direction_of(self.settings)
             receiver = "client" if way == "to_client" else "server"
