@@ -28,6 +28,7 @@ from trafficgen.reports.page import (
     Table,
     Text,
     build_report,
+    chart_rows,
     tabulate,
 )
 from trafficgen.reports.samples import (
@@ -437,18 +438,7 @@ def report_ranking(ranking: Ranking) -> Report:
 
 
 def _chart_rank_distances(ranking: Ranking) -> Chart:
-    drawn = ranking.models[:_MODELS_DRAWN][::-1]
-    points = Curve(
-        name="distance",
-        role="synthetic",
-        x=[one.distance for one in drawn],
-        y=np.arange(len(drawn), dtype=np.float64),
-        shape="points",
-    )
-    return Chart(
-        name="distances",
-        title="Distance of the nearest models",
-        x=Axis(label="distance", low=0),
-        y=Axis(label="", categories=tuple(one.name for one in drawn)),
-        layers=(Rule(name="two runs of the nearest", at=ranking.own_distance, axis="x"), points),
-    )
+    distances = {one.name: one.distance for one in ranking.models[:_MODELS_DRAWN]}
+    axis = Axis(label="distance", low=0)
+    own = Rule(name="two runs of the nearest", at=ranking.own_distance, axis="x")
+    return chart_rows("distances", "Distance of the nearest models", axis, distances, own)

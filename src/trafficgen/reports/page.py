@@ -211,6 +211,22 @@ class Table:
         return dict(self.marks).get(row, "")
 
 
+def chart_rows(
+    name: str, title: str, axis: Axis, values: Mapping[str, float], *behind: Layer
+) -> Chart:
+    """Return a chart of a point for each row, the first on top."""
+    rows = list(values)[::-1]
+    points = Curve(
+        name=axis.label,
+        role="synthetic",
+        x=[values[row] for row in rows],
+        y=np.arange(len(rows), dtype=np.float64),
+        shape="points",
+    )
+    y = Axis(label="", categories=tuple(rows))
+    return Chart(name=name, title=title, x=axis, y=y, layers=(*behind, points))
+
+
 def tabulate(
     title: str,
     records: Iterable[Mapping[str, object]],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Literal, get_args
@@ -23,7 +22,7 @@ from trafficgen.models.published.listing import CatalogueModels
 from trafficgen.models.published_model import PublishedModel
 from trafficgen.notebook import NotebookView
 from trafficgen.packet_files.report import ProjectionReport
-from trafficgen.reports.page import TIME, Axis, Chart, Curve, Layer, Role, Rule, Span
+from trafficgen.reports.page import TIME, Axis, Chart, Curve, Layer, Role, Rule, Span, chart_rows
 from trafficgen.reports.samples import choose_bin_s
 from trafficgen.reproduction.finding import Finding
 from trafficgen.reproduction.results import FindingResult
@@ -113,20 +112,6 @@ def _chart_phases(model: Model) -> list[Chart]:
         spans = (Span(name="buffering", start=0.0, end=end_s, role="extra"),)
     time = replace(TIME, low=0)
     return _chart_rate("mean rate of the phases", rates, bin_s, time=time, behind=spans)
-
-
-def _chart_rows(name: str, title: str, axis: Axis, values: Mapping[str, float]) -> Chart:
-    """Return a chart of a point for each row, the first on top."""
-    rows = list(values)[::-1]
-    points = Curve(
-        name=axis.label,
-        role="synthetic",
-        x=[values[row] for row in rows],
-        y=np.arange(len(rows), dtype=np.float64),
-        shape="points",
-    )
-    y = Axis(label="", categories=tuple(rows))
-    return Chart(name=name, title=title, x=axis, y=y, layers=(points,))
 
 
 @charts_of.register
@@ -228,7 +213,7 @@ def _chart_catalogue(result: CatalogueModels) -> list[Chart]:
     rates = {name: play_model(name).flows[0].measure.rate_kbps for name in names}
     label = f"IP rate of the first {_CATALOGUE_S:g} s on a wide path"
     axis = Axis(label=label, unit="kbit/s", low=0)
-    return [_chart_rows("rates", "Mean rates of the models by default", axis, rates)]
+    return [chart_rows("rates", "Mean rates of the models by default", axis, rates)]
 
 
 def play_model(model: str | PublishedModel) -> SimulationResult:
@@ -292,7 +277,7 @@ def _chart_sections(result: LeaveOneOut) -> list[Chart]:
     """Return a chart of the share of quantities within range, by section."""
     shares = {one.section: one.met / max(1, len(one.rows)) for one in result.sections}
     axis = Axis(label="share of quantities within range", low=0, high=1)
-    return [_chart_rows("sections", "Predicted with one section left out", axis, shares)]
+    return [chart_rows("sections", "Predicted with one section left out", axis, shares)]
 
 
 @charts_of.register
@@ -302,7 +287,7 @@ def _chart_flips(result: Sensitivity) -> list[Chart]:
     for flip in result.flips:
         counts[flip.value] += 1
     axis = Axis(label="verdicts that a move of the value changes", low=0)
-    return [_chart_rows("flips", "What the open values decide", axis, counts)]
+    return [chart_rows("flips", "What the open values decide", axis, counts)]
 
 
 @charts_of.register
@@ -314,7 +299,7 @@ def _chart_links(path: Path) -> list[Chart]:
             rates[link.name] = load_trace(link.trace, period_s=link.trace_period_s).mean_bps
     known = {name: kbps_from_bps(rate) for name, rate in rates.items() if rate is not None}
     axis = Axis(label="capacity to the client", unit="kbit/s", low=0)
-    return [_chart_rows("links", "Capacity of the links", axis, known)] if known else []
+    return [chart_rows("links", "Capacity of the links", axis, known)] if known else []
 
 
 @charts_of.register
@@ -324,7 +309,7 @@ def _chart_shares(result: WorkloadEstimate) -> list[Chart]:
     sizes = {name: megabytes(result.ip_bytes * share) for name, share in parts.items()}
     axis = Axis(label="IP bytes", unit="MB", low=0)
     sizes = sizes or {"all sessions": megabytes(result.ip_bytes)}
-    return [_chart_rows("groups", "What the groups will send", axis, sizes)]
+    return [chart_rows("groups", "What the groups will send", axis, sizes)]
 
 
 @charts_of.register
@@ -338,8 +323,8 @@ def _chart_projection(report: ProjectionReport) -> list[Chart]:
     """Return a chart of how far laws are from those of the input, or of bytes before and after."""
     if report.distances:
         axis = Axis(label="KS distance to the input", low=0)
-        return [_chart_rows("distances", "What the export changed", axis, report.distances)]
+        return [chart_rows("distances", "What the export changed", axis, report.distances)]
     sizes = {"before": report.bytes_before, "after": report.bytes_after}
     known = {name: megabytes(size) for name, size in sizes.items() if size is not None}
     axis = Axis(label="IP bytes", unit="MB", low=0)
-    return [_chart_rows("bytes", "What the export wrote", axis, known)] if known else []
+    return [chart_rows("bytes", "What the export wrote", axis, known)] if known else []

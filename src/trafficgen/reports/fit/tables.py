@@ -50,56 +50,36 @@ def process_name(kind: str) -> str:
     return _PROCESSES.get(kind, kind)
 
 
-def estimates_in(
-    part: ModelPart, place: str, *, leave_out: Sequence[str] = ()
-) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield place, field name and estimate of each estimate in a part of a model, without laws."""
+def _values_in(part: ModelPart, place: str) -> Iterator[tuple[str, str, Estimate | Law]]:
+    """Yield place, field name and value of every estimate and law in a part of a model."""
     for name in type(part).model_fields:
-        if name in leave_out:
-            continue
         value = getattr(part, name)
         inner = f"{place}, {_field_name(name)}" if place else _field_name(name)
-        if isinstance(value, Estimate):
+        if isinstance(value, Estimate | Law):
             yield inner, name, value
-        elif isinstance(value, ModelPart) and not isinstance(value, Law):
-            yield from estimates_in(value, inner)
-        elif isinstance(value, tuple):
-            for count, each in enumerate(value, start=1):
-                if isinstance(each, ModelPart) and not isinstance(each, Law):
-                    yield from estimates_in(
-                        each, f"{inner} {getattr(each, 'state', getattr(each, 'name', count))}"
-                    )
-
-
-def laws_in(part: ModelPart, place: str) -> Iterator[tuple[str, Law]]:
-    """Yield place and law of every law in a part of a model."""
-    for name in type(part).model_fields:
-        value = getattr(part, name)
-        inner = f"{place}, {_field_name(name)}" if place else _field_name(name)
-        if isinstance(value, Law):
-            yield inner, value
         elif isinstance(value, ModelPart):
-            yield from laws_in(value, inner if name != "process" else place)
+            yield from _values_in(value, inner if name != "process" else place)
         elif isinstance(value, tuple):
             for count, each in enumerate(value, start=1):
                 if isinstance(each, ModelPart):
-                    yield from laws_in(each, f"{inner} {getattr(each, 'name', count)}")
+                    label = getattr(each, "state", getattr(each, "name", count))
+                    yield from _values_in(each, f"{inner} {label}")
 
 
 def tabulate_estimates(subject: FitSubject) -> Table | None:
     """Tabulate all estimates apart from laws and conditions, with intervals and methods."""
     model, hurst = subject.model, subject.session.hurst
     records = [
-        *_estimate_records(estimates_in(model.startup, "start")),
-        *(_estimate_records(estimates_in(model.buffering, "buffering")) if model.buffering else ()),
-        *_estimate_records(estimates_in(model.playout, "playout")),
+        *_estimates_in(model.startup, "start"),
+        *(_estimates_in(model.buffering, "buffering") if model.buffering else ()),
+        *_estimates_in(model.playout, "playout"),
     ]
     if hurst is not None:
         method = "wavelets, bytes in bins of 0.1 s of the playout (Abry and Veitch 1998)"
         ends = (hurst.value, hurst.low, hurst.high)
         records.append(_estimate_record("Hurst parameter", ends, method=method))
     for label, phase in _phases(subject):
-        records += _estimate_records(estimates_in(phase.process, label))
+        records += _estimates_in(phase.process, label)
     return tabulate("Estimates", records)
 
 
@@ -118,6 +98,14 @@ def _estimate_record(
     value, low, high = ends
     ends_of = {"value": value, "95% from": low, "95% to": high}
     return {label: name, **ends_of, "unit": unit, "method": method}
+
+
+def _estimates_in(part: ModelPart, place: str) -> Iterator[dict[str, object]]:
+    return _estimate_records(
+        (inner, name, one)
+        for inner, name, one in _values_in(part, place)
+        if isinstance(one, Estimate)
+    )
 
 
 def _estimate_records(
@@ -180,7 +168,8 @@ def tabulate_laws(subject: FitSubject) -> Iterator[Block | None]:
         if fitted.is_rejected:
             laws.append((f"{place}, rejected", fitted.parametric))
     for label, phase in _phases(subject):
-        laws += laws_in(phase.process, label)
+        found = _values_in(phase.process, label)
+        laws += ((inner, law) for inner, _, law in found if isinstance(law, Law))
     records = (_law_record(place, law) for place, law in laws)
     yield tabulate("Laws and how well they fit", records, folded=len(laws) > _LONGEST_OPEN_TABLE)
     yield Text(subject.fitted.calibration.details, kind="list")
@@ -260,7 +249,7 @@ def tabulate_choices(subject: FitSubject) -> Table | None:
 def describe_conditions(subject: FitSubject) -> Iterator[Block | None]:
     """Yield the conditions of the capture's path, and what the capture does not show."""
     conditions = subject.provenance.conditions
-    records = list(_estimate_records(estimates_in(conditions, "", leave_out=("capacity",))))
+    records = list(_estimates_in(conditions.model_copy(update={"capacity": None}), ""))
     if (queueing := conditions.queueing_delay_s) is not None:
         for name, value_s in {
             "median": queueing.median,
