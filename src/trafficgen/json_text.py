@@ -137,3 +137,16 @@ def unpack_text(packed: str, *, most_bytes: int) -> str:
     except (binascii.Error, zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"must be packed text, zlib in base64: {error}") from error
     raise ValueError(f"packed text is cut short, or longer than {most_bytes:,} bytes when unpacked")
+
+
+def finite(value: object) -> object:
+    """Return a value with NaN and infinity replaced by None and texts made UTF-8, at any depth."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()  # bytes of a file's name that are not UTF-8
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return value

@@ -18,7 +18,7 @@ from trafficgen.cli._signals import print_error
 from trafficgen.errors import TrafficgenWarning
 from trafficgen.formatting import number as number  # noqa: PLC0414 - commands print with it
 from trafficgen.formatting import printable
-from trafficgen.json_text import JsonColumns
+from trafficgen.json_text import JsonColumns, finite
 from trafficgen.options import option
 
 if TYPE_CHECKING:
@@ -187,16 +187,3 @@ def _json_text(value: object) -> str:
     except ValueError:  # a number that is not finite, or a character that cannot be encoded
         return json.dumps(finite(value), indent=1, ensure_ascii=not is_utf8, allow_nan=False)
     return text
-
-
-def finite(value: object) -> object:
-    """Return a value with NaN and infinity replaced by None and texts made UTF-8, at any depth."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()  # bytes of a file's name that are not UTF-8
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(part) for part in value]
-    return value

@@ -11,6 +11,7 @@ from trafficgen.data_frames import frame_rows
 from trafficgen.errors import SelectionError
 from trafficgen.flows import rate_curve
 from trafficgen.formatting import number, one_line, suggest_name
+from trafficgen.json_text import finite
 from trafficgen.notebook import NotebookView
 from trafficgen.options import checks_arguments
 from trafficgen.tables import RateCurve
@@ -142,7 +143,7 @@ class Comparison(NotebookView):
             "resegmented_packets": cut,
             "seed": self.seed,
         }
-        return {name: _finite(part) for name, part in parts.items()}
+        return {name: finite(part) for name, part in parts.items()}
 
     def _notebook_data(self) -> dict[str, object]:
         baselines = self.flat_baselines()
@@ -158,17 +159,6 @@ class Comparison(NotebookView):
         ]
         verdict = [*self.two_sample.lines(), *self.verdict().lines()]
         return {"verdict": verdict, "metrics (0: equal)": rows, "seed": self.seed}
-
-
-def _finite(value: object) -> object:
-    """Replace every NaN and infinity in a nested value by None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_finite(part) for part in value]
-    return value
 
 
 @dataclass(frozen=True)
