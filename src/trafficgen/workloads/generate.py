@@ -92,27 +92,14 @@ def simulate_workload(
         seed=options.seed,
     )
     mixed = mix_sessions(load_playable(model), asked)
-    run, notes = run_mixed(mixed, options, keep_packets=file_format is not None)
+    run, notes = _run_mixed(mixed, options, keep_packets=file_format is not None)
     if file_format is not None and options.out is not None:
         table = _table(mixed, run, origin_ns=DEFAULT_ORIGIN_NS, notes=notes)
         write_packets(table, options.out, file_format=file_format, at=options.at)
     return WorkloadResult.from_run(run, mixed, notes)
 
 
-def generate_mixed(
-    mixed: MixedSessions, options: SimulateOptions, *, origin_ns: int
-) -> PacketTable:
-    """Return the packets of sessions that share a path, and of competing flows.
-
-    Raises:
-        GenerationError: If sessions cannot be played on a path.
-        SimulationError: If the path or a competing flow cannot be simulated.
-    """
-    run, notes = run_mixed(mixed, options, keep_packets=True)
-    return _table(mixed, run, origin_ns=origin_ns, notes=notes)
-
-
-def run_mixed(
+def _run_mixed(
     mixed: MixedSessions, options: SimulateOptions, *, keep_packets: bool
 ) -> tuple[Run, dict[str, object]]:
     """Run sessions that share a path, with competing flows; return the run and how it was made."""
@@ -279,7 +266,8 @@ def generate_workload(
     mixed = None
     if isinstance(playable, PlannedWorkload):
         mixed = mix_sessions(playable, options)
-        table = generate_mixed(mixed, _path_options(options), origin_ns=options.origin_ns)
+        run, notes = _run_mixed(mixed, _path_options(options), keep_packets=True)
+        table = _table(mixed, run, origin_ns=options.origin_ns, notes=notes)
     else:
         table = _play(playable, options)
     with deliver(out) as target:

@@ -15,7 +15,7 @@ from trafficgen.workloads.arrivals import ArrivalsPart
 from trafficgen.workloads.clips import ClipsPart, PlannedClips, PopularityPart
 from trafficgen.workloads.column_files import ColumnFiles
 from trafficgen.workloads.description import Variation
-from trafficgen.workloads.plan import PlannedGroup, PlannedWorkload
+from trafficgen.workloads.plan import PlannedWorkload
 
 
 def override_window(workload: PlannedWorkload, window_s: float) -> PlannedWorkload:
@@ -163,7 +163,8 @@ def limit_variation(workload: PlannedWorkload) -> PlannedWorkload:
         return workload
     groups, untouched = list(workload.groups), []
     for place, group in enumerate(groups):
-        limited = _limited(group, Variation().overridden(workload.description.groups[place]))
+        own = Variation().overridden(workload.description.groups[place])
+        limited = replace(own, duration=group.variation.duration) if group.has_length else own
         if not isinstance(group.model, Model) and limited != group.variation:
             groups[place] = replace(group, variation=limited)
             untouched.append(group.name)
@@ -174,8 +175,3 @@ def limit_variation(workload: PlannedWorkload) -> PlannedWorkload:
         " options, and vary in a given duration alone"
     )
     return replace(workload, groups=tuple(groups), remarks=(*workload.remarks, remark))
-
-
-def _limited(group: PlannedGroup, own: Variation) -> Variation:
-    """Return what can vary in sessions of a published model, and what its own keys say."""
-    return replace(own, duration=group.variation.duration if group.has_length else own.duration)
