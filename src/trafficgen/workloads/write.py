@@ -30,32 +30,17 @@ from trafficgen.workloads.options import WorkloadOptions
 from trafficgen.workloads.run import make_in_memory, make_workload, work_folder
 from trafficgen.workloads.storage import deliver
 
-
-class _MemoryUse:
-    """What packets take, measured with the memory benchmark of generation.
-
-    Attributes:
-        merge_share: Share of the memory for the merge; more leaves too little for the writer, the
-            flow table and the interpreter.
-        block_share: Share of the memory for one block; a larger one leaves no room for the others
-            that are made at the same time.
-        in_memory_share: Packets that take less than this share are made in memory.
-        bytes_per_packet: While a session is made and put in order.
-        held_bytes_per_packet: While all packets are in memory, with what is merged and written.
-        stored_bytes_per_packet: On the disk, at least, until it is merged.
-        fewest_block_packets: A smaller block costs more than it saves, however small the memory.
-    """
-
-    merge_share: float = 0.3
-    block_share: float = 0.2
-    in_memory_share: float = 0.5
-    bytes_per_packet: int = 200
-    held_bytes_per_packet: int = 100
-    stored_bytes_per_packet: int = 40
-    fewest_block_packets: int = 1 << 14
-
-
-_USE = _MemoryUse()
+#: What a packet takes, bytes, measured with the memory benchmark of generation: while a session is
+#: made and put in order; while all packets are in memory, with what is merged and written; at least
+#: on the disk, until it is merged.
+_MADE_BYTES, _HELD_BYTES, _STORED_BYTES = 200, 100, 40
+#: Packets that take less than this share of the memory are made in memory.
+_IN_MEMORY_SHARE = 0.5
+#: Share of the memory for the merge, beside writer, flow table and interpreter, and for one block,
+#: beside the others that are made at the same time.
+_MERGE_SHARE, _BLOCK_SHARE = 0.3, 0.2
+#: A block of fewer packets costs more than it saves, however small the memory.
+_FEWEST_BLOCK_PACKETS = 1 << 14
 #: Sessions whose bytes are within this share of the largest are alike.
 _ALIKE = 0.05
 #: Sessions differ: of this many, and the first of each group, the largest has to fit.
@@ -164,7 +149,7 @@ def stream_sessions(
             sessions,
             cut(sessions, packets=_block_packets(memory_bytes)),
             folder,
-            replace(options, memory_bytes=int(_USE.merge_share * memory_bytes)),
+            replace(options, memory_bytes=int(_MERGE_SHARE * memory_bytes)),
         ) as stream,
     ):
         yield stream
@@ -200,8 +185,8 @@ def _block_packets(memory_bytes: int) -> int:
 
     It does not depend on the number of workers, so that a run may continue with another one.
     """
-    fitting = int(_USE.block_share * memory_bytes / _USE.bytes_per_packet)
-    return max(_USE.fewest_block_packets, min(BLOCK_PACKETS, fitting))
+    fitting = int(_BLOCK_SHARE * memory_bytes / _MADE_BYTES)
+    return max(_FEWEST_BLOCK_PACKETS, min(BLOCK_PACKETS, fitting))
 
 
 def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
@@ -209,10 +194,10 @@ def makes_in_memory(sessions: Sessions, options: WorkloadOptions) -> bool:
     if options.scheduler is not None or options.storage is not None:
         return False
     needed_bytes = (
-        sessions.expected_packets(range(sessions.count)) * _USE.held_bytes_per_packet
-        + sessions.packets_at_once(0) * _USE.bytes_per_packet
+        sessions.expected_packets(range(sessions.count)) * _HELD_BYTES
+        + sessions.packets_at_once(0) * _MADE_BYTES
     )
-    return needed_bytes <= _USE.in_memory_share * min(options.memory_bytes, machine_memory_bytes())
+    return needed_bytes <= _IN_MEMORY_SHARE * min(options.memory_bytes, machine_memory_bytes())
 
 
 def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
@@ -220,7 +205,7 @@ def check_sessions(sessions: Sessions, memory_bytes: int | None) -> None:
     firsts = set(range(min(sessions.count, _SAMPLED)))
     firsts |= set(np.unique(sessions.groups, return_index=True)[1].tolist())
     in_one = max(map(sessions.packets_at_once, firsts))
-    needed_bytes = in_one * _USE.bytes_per_packet
+    needed_bytes = in_one * _MADE_BYTES
     if memory_bytes is not None and needed_bytes > memory_bytes:
         raise GenerationError(
             f"a session of about {number(in_one, digits=2)} packets needs"
@@ -235,7 +220,7 @@ def _check_room(sessions: Sessions, folder: Path, memory_bytes: int, *, blocks_h
     if not blocks_here or not folder.parent.is_dir():
         return
     packets = sessions.expected_packets(range(sessions.count))
-    needed_bytes = packets * _USE.stored_bytes_per_packet
+    needed_bytes = packets * _STORED_BYTES
     # An earlier run may have made most of the blocks.
     earlier_bytes = sum(path.stat().st_size for path in folder.rglob("*.arrow"))
     free_bytes = shutil.disk_usage(folder.parent).free + earlier_bytes
