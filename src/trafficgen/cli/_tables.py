@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from trafficgen.cli._output import columns, is_styled, say_line, shows_blocks
 from trafficgen.formatting import format_duration, printable, rate_text
@@ -144,7 +144,8 @@ _WIDEST = 120
 _FEWEST = 12
 #: Narrower terminals have the scale under the curve.
 _NARROW = 60
-_CYAN, _DIM = 36, 2
+#: Letters of the phases of a session in a line under its curves.
+_PHASES = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,21 @@ class Curve:
     values: FloatArray
     text: Callable[[float], str] = rate_text
     top: float | None = None
+    style: ClassVar[int] = 36  #: cyan
+
+    @property
+    def cells(self) -> str:
+        """Return a character for each value."""
+        blocks = BLOCKS if shows_blocks() else ASCII_BLOCKS
+        return sparkline(self.values, top=self.top, blocks=blocks)
+
+    @property
+    def meaning(self) -> str:
+        """Return the lowest and the highest value."""
+        known = [value for value in self.values.tolist() if math.isfinite(value)]
+        if not known:
+            return "no value"
+        return f"{self.text(min(known)) if min(known) else '0'} .. {self.text(max(known))}"
 
 
 @dataclass(frozen=True)
@@ -168,13 +184,14 @@ class Marks:
     """A line of letters under curves.
 
     Attributes:
-        letters: One a character of the curves.
+        cells: Letters, one a character of the curves.
         meaning: What each letter means.
     """
 
     name: str
-    letters: str
+    cells: str
     meaning: str
+    style: ClassVar[int] = 2  #: dim
 
 
 def sparkline(values: FloatArray, *, top: float | None = None, blocks: str = BLOCKS) -> str:
@@ -229,6 +246,15 @@ def letters_of(
     return "".join(letters)
 
 
+def mark_phases(
+    intervals: Iterable[tuple[float, float, str]], *, bins: int, start_s: float, end_s: float
+) -> Marks:
+    """Return a line of the phases of a session: intervals with the letter of each."""
+    letters = letters_of(intervals, bins=bins, start_s=start_s, end_s=end_s)
+    meaning = [f"{letter} {name}" for letter, name in _PHASES.items() if letter in letters]
+    return Marks("phases", letters, ", ".join(meaning))
+
+
 def print_curves(
     title: str, curves: Sequence[Curve | Marks], *, start_s: float, end_s: float
 ) -> None:
@@ -236,40 +262,17 @@ def print_curves(
 
     Lines of marks may stand under them; all have the same length.
     """
-    bins, width = (
-        max(len(_cells(curve)) for curve in curves),
-        max(len(curve.name) for curve in curves),
-    )
+    bins = max(len(curve.cells) for curve in curves)
+    width = max(len(curve.name) for curve in curves)
     tops = {curve.text(curve.top) for curve in curves if isinstance(curve, Curve) and curve.top}
     scale = f"all from 0 to {tops.pop()}" if tops else "each from 0 to its highest"
     span, step = f"{format_duration(start_s)} to {format_duration(end_s)}", (end_s - start_s) / bins
     say_line(f"{title}, {span}, {format_duration(step)} a character, {scale}:")
     for curve in curves:
-        cells, label, meaning = _cells(curve), f"{curve.name:{width}}  ", _meaning(curve)
+        cells, label, meaning = curve.cells, f"{curve.name:{width}}  ", curve.meaning
+        shown = f"\x1b[{curve.style}m{cells}\x1b[0m" if is_styled() else cells
         if is_styled() and len(label) + len(cells) + 2 + len(meaning) > columns():
-            print(label + _coloured(cells, curve))
+            print(label + shown)
             say_line(" " * len(label) + meaning, indent=len(label))
         else:
-            print(label + _coloured(cells, curve) + f"  {meaning}")
-
-
-def _cells(curve: Curve | Marks) -> str:
-    if isinstance(curve, Marks):
-        return curve.letters
-    return sparkline(curve.values, top=curve.top, blocks=BLOCKS if shows_blocks() else ASCII_BLOCKS)
-
-
-def _meaning(curve: Curve | Marks) -> str:
-    if isinstance(curve, Marks):
-        return curve.meaning
-    known = [value for value in curve.values.tolist() if math.isfinite(value)]
-    if not known:
-        return "no value"
-    lowest = curve.text(min(known)) if min(known) else "0"
-    return f"{lowest} .. {curve.text(max(known))}"
-
-
-def _coloured(cells: str, curve: Curve | Marks) -> str:
-    if not is_styled():
-        return cells
-    return f"\x1b[{_DIM if isinstance(curve, Marks) else _CYAN}m{cells}\x1b[0m"
+            print(f"{label}{shown}  {meaning}")

@@ -18,7 +18,7 @@ from trafficgen.cli._options import AsJson, Captures, expand_options
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, Reports, claim, refuse_missing, write_reports
 from trafficgen.cli._summaries import print_model
-from trafficgen.cli._tables import Curve, Marks, curve_bins, letters_of, print_curves
+from trafficgen.cli._tables import Curve, curve_bins, mark_phases, print_curves
 from trafficgen.formatting import (
     endpoint,
     format_count,
@@ -267,7 +267,6 @@ def _print_fit(fitted: trafficgen.Fit | PopulationFit | SameSourceFit) -> None:
 
 #: A law with more parameters, as mixtures have, is shown with their number; --json has them.
 _MOST_SHOWN = 4
-_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall", "e": "end"}
 
 
 def _print_rate(fitted: trafficgen.Fit, phases: dict[str, Any]) -> None:
@@ -276,15 +275,10 @@ def _print_rate(fitted: trafficgen.Fit, phases: dict[str, Any]) -> None:
     if not rate.end_s > rate.start_s:
         return
     bins = curve_bins(["phases"], scale_width=44)
-    letters = letters_of(
-        _phase_intervals(phases), bins=bins, start_s=rate.start_s, end_s=rate.end_s
-    )
-    meaning = ", ".join(f"{key} {name}" for key, name in _PHASE_LETTERS.items() if key in letters)
-    curves: list[Curve | Marks] = [
-        Curve("rate", rate.rate_kbps(bins)),
-        Marks("phases", letters, meaning),
-    ]
-    print_curves("rate of the media (IP bytes)", curves, start_s=rate.start_s, end_s=rate.end_s)
+    span = {"start_s": rate.start_s, "end_s": rate.end_s}
+    marks = mark_phases(_phase_intervals(phases), bins=bins, **span)
+    curve = Curve("rate", rate.rate_kbps(bins))
+    print_curves("rate of the media (IP bytes)", [curve, marks], **span)
 
 
 def _phase_intervals(phases: dict[str, Any]) -> list[tuple[float, float, str]]:

@@ -22,14 +22,13 @@ from trafficgen.cli._options import (
 )
 from trafficgen.cli._output import Messages, number, print_json, say_line
 from trafficgen.cli._outputs import Force, Outputs, Reports, claim, files_among, write_reports
-from trafficgen.cli._tables import Curve, Marks, curve_bins, letters_of, print_curves, print_table
+from trafficgen.cli._tables import Curve, curve_bins, mark_phases, print_curves, print_table
 from trafficgen.formatting import format_count, format_duration, format_share, rate_text
 from trafficgen.simulation.options import SimulateOptions
 from trafficgen.workloads.options import SharedPathOptions
 
 #: Series drawn under a name of their own.
 _NAMED = {"received": "media_kbps", "offered": "media_offered_kbps", "encoding": "encoding_kbps"}
-_PHASE_LETTERS = {"b": "buffering", "p": "playout", "s": "stall"}
 
 
 @expand_options
@@ -233,9 +232,7 @@ def _print_series(result: trafficgen.SimulationResult) -> None:
     known = [curve for curve in curves if any(map(math.isfinite, curve.values))]
     if not (result.has_player or result.events.level_changes()):  # nothing but the models' mean
         known = [curve for curve in known if curve.name != "encoding"]
-    letters = letters_of(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
-    meaning = [f"{letter} {name}" for letter, name in _PHASE_LETTERS.items() if letter in letters]
-    marks = Marks("phases", letters, ", ".join(meaning))
+    marks = mark_phases(_phase_intervals(result), bins=bins, start_s=start_s, end_s=end_s)
     print()
     print_curves("over time (IP bytes)", [*known, marks], start_s=start_s, end_s=end_s)
 

@@ -126,16 +126,12 @@ def _chart_rates(result: WorkloadResult) -> Iterator[Chart]:
     count = max((values.size for values in rates.values()), default=0)
     if count < 2:
         return
-    bin_s, roles = (
-        choose_bin_s(step_s * count, most=_MOST_BINS, finest_s=step_s),
-        _roles(shown.values()),
-    )
+    bin_s = choose_bin_s(step_s * count, most=_MOST_BINS, finest_s=step_s)
+    roles = _roles(shown.values())
     bins, steps = int(step_s * count / bin_s), round(bin_s / step_s)
     if len(rates) > 1:
-        rates, roles = (
-            {**rates, "all": sum(rates.values(), np.zeros(count))},
-            {**roles, "all": _SUM},
-        )
+        rates = {**rates, "all": sum(rates.values(), np.zeros(count))}
+        roles = {**roles, "all": _SUM}
     yield Chart(
         name="rates",
         title="Rates over time",

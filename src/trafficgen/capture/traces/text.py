@@ -239,11 +239,8 @@ def _decimals_of(values: pa.Array, digits: int) -> tuple[IntArray, BoolArray]:
     exact &= known
     result = np.zeros(len(values), dtype=np.int64)
     rows = pa.array(exact)
-    whole, part, sign = (
-        whole.filter(rows),
-        part.filter(rows),
-        pc.struct_field(found, "sign").filter(rows),
-    )
+    whole, part = whole.filter(rows), part.filter(rows)
+    sign = pc.struct_field(found, "sign").filter(rows)
     padded = pc.utf8_slice_codeunits(pc.utf8_rpad(part, digits + 1, "0"), 0, digits + 1)
     scaled = parse_integers(
         pc.binary_join_element_wise("0", whole, pc.utf8_slice_codeunits(padded, 0, digits), "")

@@ -165,10 +165,8 @@ def _playout(mean: _Means) -> Measures:
     lengths = [_column(mean, "buffering_s", capacity) for capacity in CAPACITIES_KBPS]
     slopes = []
     for capacity, rates in below.items():
-        encoded, post_kbps = (
-            np.array(rates, dtype=float),
-            _column(mean, "post_kbps", capacity, rates),
-        )
+        encoded = np.array(rates, dtype=float)
+        post_kbps = _column(mean, "post_kbps", capacity, rates)
         slopes.append(np.sum(encoded * post_kbps) / np.sum(encoded**2))
     post_s = _column(mean, "post_s", 725, below[725])
     thinned = [rate for rate in RATES_KBPS if mean["thinned"][725, rate] > 0.5]

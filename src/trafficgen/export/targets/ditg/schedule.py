@@ -260,11 +260,8 @@ def _how_to_run(script: str, flows: int, signal_ports: range, settings: Settings
     receive, send, log = receiver_command(settings), f"ITGSend {script} -l send.log -x", "recv.log"
     send, several, ports = f"{send} {log}", "", f"port {signal_ports[0]}"
     if len(signal_ports) > 1:
-        receive, send, log = (
-            "bash sink.sh            # Ctrl-C stops it",
-            "sh run.sh",
-            "part0.recv.log",
-        )
+        receive = "bash sink.sh            # Ctrl-C stops it"
+        send, log = "sh run.sh", "part0.recv.log"
         ports = f"ports {signal_ports[0]} to {signal_ports[-1]}"
         several = (
             f"- An ITGSend has {_MOST_FLOWS} flows, and an ITGRecv for itself, since it takes a"
