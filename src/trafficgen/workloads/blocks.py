@@ -84,7 +84,6 @@ class FinishedBlock:
     rows: int
     size_bytes: int
     first_ns: int
-    last_ns: int
     flows: int
     columns: tuple[str, ...]
     packets_file_bytes: int
@@ -150,26 +149,33 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
     """
     check_run(storage, run)
     packets_name, flows_name = block.name + _PACKETS, block.name + _FLOWS
-    packets = _BlockFile(sessions, block)
+    flows: list[FlowRow] = []
+    rows, sizes_bytes, first_ns, columns = list[int](), list[int](), list[int](), dict[str, None]()
+
+    def play() -> Iterator[pa.Table]:
+        for table in _play_in_pieces(sessions, block, flows):
+            rows.append(table.num_rows)
+            sizes_bytes.append(table.nbytes)
+            first_ns.extend(table.column("time_ns")[:1].to_pylist())
+            columns.update(dict.fromkeys(table.column_names))
+            yield table
+
     try:
-        packets_bytes = storage.write(packets_name, packets.write)
+        packets_bytes = storage.write(packets_name, lambda file: write_batches(play(), file))
     except FileNotFoundError:
         check_run(storage, run)  # it may be over, and its place gone
         raise
     finished = FinishedBlock(
         place=block.place,
-        rows=packets.rows,
-        size_bytes=packets.size_bytes,
-        first_ns=packets.first_ns or 0,
-        last_ns=packets.last_ns,
-        flows=len(packets.flows),
-        columns=packets.columns,
+        rows=sum(rows),
+        size_bytes=sum(sizes_bytes),
+        first_ns=next(iter(first_ns), 0),
+        flows=len(flows),
+        columns=tuple(columns),
         packets_file_bytes=packets_bytes,
         flows_file_bytes=storage.write(
             flows_name,
-            lambda file: write_batches(
-                [pa.Table.from_pylist(packets.flows, schema=FLOW_SCHEMA)], file
-            ),
+            lambda file: write_batches([pa.Table.from_pylist(flows, schema=FLOW_SCHEMA)], file),
         ),
     )
     try:
@@ -184,42 +190,14 @@ def make_block(sessions: Sessions, block: Block, storage: Storage, *, run: str) 
     return finished
 
 
-class _BlockFile:
-    """Writes the packets of a block while they are made, and knows then what was written.
-
-    Attributes:
-        flows: Rows of the flows.
-        columns: Optional columns that have values.
-    """
-
-    def __init__(self, sessions: Sessions, block: Block) -> None:
-        self._sessions, self._block = sessions, block
-        self.flows: list[FlowRow] = []
-        self.columns: tuple[str, ...] = ()
-        self.rows = self.size_bytes = self.last_ns = 0
-        self.first_ns: int | None = None
-
-    def write(self, file: pa.NativeFile) -> None:
-        """Make the packets into a file."""
-        write_batches(self._counted(), file)
-
-    def _counted(self) -> Iterator[pa.Table]:
-        for packets in self._packets():
-            self.columns = tuple(packets.column_names)
-            self.size_bytes += packets.nbytes
-            if packets.num_rows:
-                times_ns = packets.column("time_ns")
-                self.rows += packets.num_rows
-                self.first_ns = times_ns[0].as_py() if self.first_ns is None else self.first_ns
-                self.last_ns = times_ns[-1].as_py()
-            yield packets
-
-    def _packets(self) -> Iterator[pa.Table]:
-        if self._block.count == 1:
-            yield from self._sessions.windows(self._block.first, self.flows)
-            return
-        tables, self.flows = self._sessions.block(self._block.first, self._block.count)
-        yield superpose(tables)
+def _play_in_pieces(sessions: Sessions, block: Block, flows: list[FlowRow]) -> Iterator[pa.Table]:
+    """Yield the packets of a block in order, and add the rows of its flows at the end."""
+    if block.count == 1:
+        yield from sessions.windows(block.first, flows)
+        return
+    tables, rows = sessions.block(block.first, block.count)
+    yield superpose(tables)
+    flows += rows
 
 
 def check_run(storage: Storage, run: str) -> None:

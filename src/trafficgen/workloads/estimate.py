@@ -37,7 +37,7 @@ from trafficgen.units import (
     kbps_from_bps,
     s_from_ns,
 )
-from trafficgen.workloads.blocks import Sessions
+from trafficgen.workloads.blocks import Sessions, number_flows
 from trafficgen.workloads.files import load_playable
 from trafficgen.workloads.merge import write_batches
 from trafficgen.workloads.mix import MixedSessions
@@ -457,9 +457,7 @@ def _placed(tables: list[pa.Table], rows: list[FlowRow], first_flow: int) -> Pac
     """Return the packets of a session, its flows numbered from ``first_flow`` on."""
     return PacketTable(
         packets=shift_values(order_columns(superpose(tables)), flow=first_flow),
-        flows=pa.Table.from_pylist(
-            [{**row, "flow": first_flow + at} for at, row in enumerate(rows)], schema=FLOW_SCHEMA
-        ),
+        flows=number_flows(pa.Table.from_pylist(rows, schema=FLOW_SCHEMA), first_flow),
     )
 
 
