@@ -39,9 +39,6 @@ class FlowSchedule:
     protocol: str
     media: str
     source: str
-    source_port: int
-    destination: str
-    destination_port: int
     time_ns: IntArray
     payload_bytes: IntArray
     ip_bytes: IntArray
@@ -161,7 +158,7 @@ def _flows(
     rows = np.flatnonzero(chosen)
     rows = rows[np.argsort(table.flow[rows], kind="stable")]
     numbers, starts = np.unique(table.flow[rows], return_index=True)
-    ends = ("server", "client") if direction == "to_client" else ("client", "server")
+    source = "server" if direction == "to_client" else "client"
     flows = table.flows.to_pylist()
     for number, part in zip(numbers.tolist(), np.split(rows, starts[1:]), strict=True):
         about = flows[number]
@@ -170,10 +167,7 @@ def _flows(
             flow=int(about["flow"]),
             protocol=about["protocol"],
             media=about["media"] if about["media"] in MEDIA else "unknown",  # it gets into scripts
-            source=about[ends[0]],
-            source_port=about[f"{ends[0]}_port"],
-            destination=about[ends[1]],
-            destination_port=about[f"{ends[1]}_port"],
+            source=about[source],
             time_ns=table.time_ns[ordered] - start_ns,
             payload_bytes=np.asarray(table.payload_bytes[ordered], dtype=np.int64),
             ip_bytes=np.asarray(table.ip_bytes[ordered], dtype=np.int64),
