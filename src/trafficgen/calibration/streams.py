@@ -177,18 +177,13 @@ def split_into_phases(
     time_ns, ip_bytes = table.time_ns, compact_ip_bytes(table)
     if not of_stream.all():
         time_ns, ip_bytes = time_ns[of_stream], ip_bytes[of_stream]
-    rows = np.zeros(0, dtype=np.int64) if clock_hz is None else np.flatnonzero(of_stream)
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s)
     for number, part in enumerate(divide_stream(time_ns, phases, zero_ns=zero_ns)):
-        mine = rows[part.start : part.stop]
         # Seconds as floats resolve no nanosecond after decades of silence.
         has_length = time_ns[part.stop - 1] > time_ns[part.start] and part.end_s > part.start_s
         if part.stop - part.start < _FEWEST_PACKETS or not has_length:
             continue
-        timestamp = None
-        if clock_hz is not None and table.is_known("rtp_timestamp")[mine].all():
-            ticks = table.values("rtp_timestamp")[mine].astype(np.int64)
-            timestamp = extend_sequence(ticks, bits=_RTP_TIMESTAMP_BITS)
+        timestamp = None if clock_hz is None else _timestamps(table, of_stream, part)
         packets = PhasePackets(
             time_ns=time_ns[part.start : part.stop],
             ip_bytes=ip_bytes[part.start : part.stop],
@@ -200,6 +195,14 @@ def split_into_phases(
             name=f"{name}, {part.name}",
         )
         yield number, part, packets
+
+
+def _timestamps(table: PacketTable, of_stream: BoolArray, part: StreamPart) -> IntArray | None:
+    """Return the extended RTP timestamps of a part of a stream; None where one is not known."""
+    rows = np.flatnonzero(of_stream)[part.start : part.stop]
+    if not table.is_known("rtp_timestamp")[rows].all():
+        return None
+    return extend_sequence(table.values("rtp_timestamp")[rows], bits=_RTP_TIMESTAMP_BITS)
 
 
 def describe_transport(table: PacketTable, media: BoolArray, *, flow: int) -> Transport:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trafficgen.tables import PacketTable
-from trafficgen.units import BoolArray, IntArray
+from trafficgen.units import BLOCK, BoolArray, IntArray
 
 
 class SequenceLimits:
@@ -80,17 +80,20 @@ def rtp_loss(table: PacketTable, rows: BoolArray | None = None) -> list[RtpLoss]
     ]
 
 
-def extend_sequence(sequence: npt.NDArray[np.integer], *, bits: int = 16) -> IntArray:
+def extend_sequence(sequence: npt.NDArray[np.generic], *, bits: int = 16) -> IntArray:
     """Return sequence numbers with their wrap-arounds undone, shape (n,).
 
     Each number is taken as the one nearest to its predecessor (RFC 3550 A.1 counts cycles to the
     same effect), so steps of up to half the number space in either direction come out right. The
     first number is kept. Numbers are in order of arrival; they have 16 bits for RTP, 32 for TCP.
     """
-    numbers = np.asarray(sequence, dtype=np.int64)
-    space = 1 << bits
-    steps = (np.diff(numbers) + space // 2) % space - space // 2
-    return np.concatenate((numbers[:1], numbers[:1] + np.cumsum(steps)))
+    extended, space = np.empty(len(sequence), dtype=np.int64), 1 << bits
+    extended[:1] = sequence[:1]
+    for row in range(1, extended.size, BLOCK):
+        numbers = np.asarray(sequence[row - 1 : row + BLOCK], dtype=np.int64)
+        steps = (np.diff(numbers) + space // 2) % space - space // 2
+        extended[row : row + BLOCK] = extended[row - 1] + np.cumsum(steps)
+    return extended
 
 
 def _count(sequence: IntArray, *, flow: int, ssrc: int) -> RtpLoss:
