@@ -11,17 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trafficgen.calibration.path.capacity import dispersion_rates_bps, strongest_mode
-from trafficgen.calibration.path.clock_skew import steady_line
+from trafficgen.calibration.path.clock_skew import least_of_stretches, steady_line
 from trafficgen.flows import extend_sequence
-from trafficgen.tables import PacketTable
-from trafficgen.units import (
-    BITS_PER_BYTE,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    ns_array_from_s,
-    s_from_ns,
-)
+from trafficgen.tables import PacketTable, compact_ip_bytes
+from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, ns_in_place, s_from_ns
 
 _TIMESTAMP_BITS = 32
 _GOLDEN_RATIO = 0.6180339887498949
@@ -102,28 +95,32 @@ def restore_rtp(
     ``rows`` are those of the source's packets, ascending. Without ``clock_hz`` or ``undo_queueing``
     only lost packets are put back.
     """
-    sequence = extend_sequence(table.values("rtp_sequence")[rows].astype(np.int64))
+    sequence = extend_sequence(table.values("rtp_sequence")[rows])
     if rows.size < _LIMITS.fewest_packets or np.abs(np.diff(sequence)).max() > _LIMITS.max_dropout:
         return None
-    sequence, first = np.unique(sequence, return_index=True)
-    rows = rows[first]
+    if np.any(np.diff(sequence) <= 0):
+        sequence, first = np.unique(sequence, return_index=True)
+        rows = rows[first]
     undo_queueing = undo_queueing and clock_hz is not None
     if int(sequence[-1] - sequence[0]) + 1 == sequence.size and not undo_queueing:
         return None
-    ticks = table.values("rtp_timestamp")[rows].astype(np.int64)
-    timestamp = extend_sequence(ticks, bits=_TIMESTAMP_BITS)
+    timestamp = extend_sequence(table.values("rtp_timestamp")[rows], bits=_TIMESTAMP_BITS)
     marker = table.values("rtp_marker")[rows].astype(np.bool_)
-    packets = _restore_packets(sequence, timestamp, marker, table.ip_bytes[rows])
+    ip_bytes = compact_ip_bytes(table)[rows]
+    packets = _restore_packets(sequence, timestamp, marker, ip_bytes)
+    del sequence, timestamp, marker  # as long as the session
     arrival_s = np.full(packets.sequence.size, np.nan)
     arrival_s[~packets.is_lost] = s_from_ns(table.time_ns[rows])
     if undo_queueing and clock_hz is not None:
-        link_bytes = float(np.median((table.frame_bytes - table.ip_bytes)[rows]))
+        frame_bytes = table.values("frame_bytes")[rows].astype(np.int64)
+        link_bytes = float(np.median(frame_bytes - ip_bytes))
+        del frame_bytes, ip_bytes
         time_s = _send_times_s(packets, arrival_s, clock_hz=clock_hz, link_bytes=link_bytes)
     else:
         arrived = np.flatnonzero(~packets.is_lost)
         time_s = np.interp(np.arange(arrival_s.size), arrived, arrival_s[arrived])
     packets = replace(packets, like=rows[packets.like])
-    return SentPackets(packets, ns_array_from_s(time_s), undo_queueing)
+    return SentPackets(packets, ns_in_place(time_s), undo_queueing)
 
 
 def _send_times_s(
@@ -132,8 +129,6 @@ def _send_times_s(
     """Return when each packet was sent, s."""
     first = packets.frame_starts
     count = np.diff(np.append(first, arrival_s.size))
-    frame = np.repeat(np.arange(first.size), count)
-    place = np.arange(arrival_s.size) - first[frame]
     schedule_s = np.sort(packets.timestamp[first]) / clock_hz
     earliest_s = np.fmin.reduceat(arrival_s, first)
     sent_s = _fit_schedule(schedule_s, earliest_s)
@@ -143,7 +138,10 @@ def _send_times_s(
     step_s = np.minimum(_LIMITS.at_once_s, interval_s / count)
     if spread > 0:
         step_s = spread * interval_s / count
-    return np.maximum.accumulate(sent_s[frame] + place * step_s[frame])
+    time_s = np.repeat(step_s, count)
+    time_s *= np.arange(arrival_s.size) - np.repeat(first, count)
+    time_s += np.repeat(sent_s, count)
+    return np.maximum.accumulate(time_s, out=time_s)
 
 
 def _fit_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
@@ -151,8 +149,7 @@ def _fit_schedule(schedule_s: FloatArray, earliest_s: FloatArray) -> FloatArray:
     seen = np.flatnonzero(~np.isnan(earliest_s))
     delay_s = earliest_s[seen] - schedule_s[seen]
     window = ((schedule_s[seen] - schedule_s[seen[0]]) / _LIMITS.window_s).astype(np.int64)
-    order = np.lexsort((delay_s, window))
-    least = order[np.concatenate(([True], np.diff(window[order]) != 0))]
+    least = least_of_stretches(delay_s, np.flatnonzero(np.diff(window, prepend=-1)))
     base_s = np.interp(schedule_s, schedule_s[seen[least]], delay_s[least])
     line = steady_line(schedule_s[seen], delay_s, loose_ends=True)
     if line is not None:
@@ -197,8 +194,9 @@ def _link_bps(packets: AllPackets, arrival_s: FloatArray, link_bytes: float) -> 
     """Return the rate at which packets of one frame left the narrow link, bit/s, or infinity."""
     within = np.diff(packets.timestamp) == 0
     gap_s = np.diff(arrival_s)
-    use = within & (gap_s > 0)  # false where one of the two was lost
-    found = strongest_mode(dispersion_rates_bps(gap_s[use], packets.ip_bytes[1:][use] + link_bytes))
+    within &= gap_s > 0  # false where one of the two was lost
+    gap_s, wire_bytes = gap_s[within], packets.ip_bytes[1:][within] + link_bytes
+    found = strongest_mode(dispersion_rates_bps(gap_s, wire_bytes))
     return found[0] if found else float("inf")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trafficgen.units import FloatArray, IntArray
+from trafficgen.units import BLOCK, FloatArray, IntArray
 
 
 class SkewLimits:
@@ -84,20 +84,33 @@ def steady_line(
             source that follows a schedule begins with a burst and may end with reordered frames.
             The slope then has to be that of a clock.
     """
-    stretch = ((x - x[0]) / _LIMITS.stretch_s).astype(np.int64)
-    line = _steady(x, y, stretch)
-    inner = (stretch > 0) & (stretch < stretch[-1])
-    if line is not None or not loose_ends or not inner.any():
+    starts = _stretch_starts(x)
+    line = _steady(x, y, starts)
+    if line is not None or not loose_ends or starts.size < 3:
         return line
-    line = _steady(x[inner], y[inner], stretch[inner])
+    inner = slice(starts[1], starts[-1])
+    line = _steady(x[inner], y[inner], starts[1:-1] - starts[1])
     return line if line is not None and abs(line[1]) <= _LIMITS.largest_skew else None
 
 
-def _steady(x: FloatArray, y: FloatArray, stretch: IntArray) -> tuple[float, float] | None:
+def _stretch_starts(x: FloatArray) -> IntArray:
+    """Return the first point of each stretch of 2 s that has any, shape (k,)."""
+    starts, before = list[IntArray](), -1
+    for row in range(0, x.size, BLOCK):
+        stretch = ((x[row : row + BLOCK] - x[0]) / _LIMITS.stretch_s).astype(np.int64)
+        starts.append(row + np.flatnonzero(np.diff(stretch, prepend=before)))
+        before = int(stretch[-1])
+    return np.concatenate(starts)
+
+
+def _steady(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, float] | None:
     """Return the line below the delays if enough of the stretches come near it."""
     intercept, slope = lower_line(x, y)
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(stretch) != 0)))
-    least = np.minimum.reduceat(y - intercept - slope * x, starts)
+    above = np.empty(x.size)
+    for row in range(0, x.size, BLOCK):
+        part = slice(row, row + BLOCK)
+        above[part] = y[part] - intercept - slope * x[part]
+    least = np.minimum.reduceat(above, starts)
     near = np.flatnonzero(least <= _LIMITS.near_line_s)
     if near.size < _LIMITS.near_share * least.size:
         return None
@@ -123,10 +136,20 @@ def _candidates(x: FloatArray, y: FloatArray, *, stretches: int = 4096) -> IntAr
     """
     if x.size <= 2 * stretches:
         return np.arange(x.size)
-    edges = np.linspace(0, x.size, stretches + 1).astype(np.int64)[:-1]
+    edges = np.linspace(0, x.size, stretches + 1).astype(np.int64)
     tenth = x.size // 10
     left, right = int(np.argmin(y[:tenth])), x.size - tenth + int(np.argmin(y[-tenth:]))
-    level = y - (y[right] - y[left]) * (x - x[left]) / (x[right] - x[left])
-    lengths = np.diff(np.append(edges, x.size))
-    least = np.flatnonzero(~(level > np.repeat(np.minimum.reduceat(level, edges), lengths)))
-    return least[np.searchsorted(least, edges)]
+    found = []
+    at_once = max(1, stretches * BLOCK // x.size)
+    for some in (edges[row : row + at_once + 1] for row in range(0, stretches, at_once)):
+        part = slice(some[0], some[-1])
+        level = y[part] - (y[right] - y[left]) * (x[part] - x[left]) / (x[right] - x[left])
+        found.append(some[0] + least_of_stretches(level, some[:-1] - some[0]))
+    return np.concatenate(found)
+
+
+def least_of_stretches(values: FloatArray, starts: IntArray) -> IntArray:
+    """Return the first least value of each stretch, shape (k,), by the first value of each."""
+    lengths = np.diff(np.append(starts, values.size))
+    least = np.flatnonzero(~(values > np.repeat(np.minimum.reduceat(values, starts), lengths)))
+    return least[np.searchsorted(least, starts)]

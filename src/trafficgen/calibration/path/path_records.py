@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from trafficgen.calibration.path.clock_skew import least_line
 from trafficgen.calibration.path.pairing import Pairing
@@ -13,9 +15,11 @@ from trafficgen.calibration.path.source_reconstruction import (
     restore_rtp_sources,
 )
 from trafficgen.calibration.rtp_restoration import SentPackets
-from trafficgen.flows import SessionView
+from trafficgen.flows import SessionView, select_rows
 from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.units import BoolArray, FloatArray, IntArray, bps_from_bytes, ns_from_s, s_from_ns
+
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True)
@@ -155,19 +159,26 @@ def _trace_rtp(view: SessionView) -> PathRecords | None:
     sources = [sent for _, sent in restore_rtp_sources(view, undo_queueing=True)]
     if not sources:
         return None
-    sent_ns = np.concatenate([sent.time_ns for sent in sources])
-    order = np.argsort(sent_ns, kind="stable")
     starts = [np.concatenate(([True], np.diff(sent.packets.timestamp) != 0)) for sent in sources]
     delays = [_rtp_delays_s(view.table, *each) for each in zip(sources, starts, strict=True)]
+    sent_ns, order = _join([sent.time_ns for sent in sources], None), None
+    if np.any(sent_ns[1:] < sent_ns[:-1]):
+        order = np.argsort(sent_ns, kind="stable")
     return PathRecords(
-        sent_ns=sent_ns[order],
-        ip_bytes=np.concatenate([sent.packets.ip_bytes for sent in sources])[order],
-        is_lost=np.concatenate([sent.packets.is_lost for sent in sources])[order],
-        delay_s=np.concatenate([delay_s for delay_s, _ in delays])[order],
-        frame_starts=np.concatenate(starts)[order],
+        sent_ns=_join([sent_ns], order),
+        ip_bytes=_join([sent.packets.ip_bytes for sent in sources], order),
+        is_lost=_join([sent.packets.is_lost for sent in sources], order),
+        delay_s=_join([delay_s for delay_s, _ in delays], order),
+        frame_starts=_join(starts, order),
         source="RTP sequence numbers and lateness against RTP timestamps (path or sender)",
         has_emptied=all(has_emptied for _, has_emptied in delays),
     )
+
+
+def _join(parts: list[npt.NDArray[_Value]], order: IntArray | None) -> npt.NDArray[_Value]:
+    """Return what belongs to sources in an order, None for that of the sources, without copies."""
+    joined = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return joined if order is None else joined[order]
 
 
 def _rtp_delays_s(
@@ -181,8 +192,12 @@ def _rtp_delays_s(
     arrival_ns = table.time_ns[sent.packets.like[arrived]]
     delay_s[arrived] = s_from_ns(arrival_ns - sent.time_ns[arrived])
     sent_s = s_from_ns(sent.time_ns - sent.time_ns[0])
-    intercept_s, skew, has_emptied = least_line(sent_s[arrived], delay_s[arrived])
-    delay_s = np.maximum(delay_s - intercept_s - skew * sent_s, 0.0)
+    line = least_line(select_rows(sent_s, arrived), select_rows(delay_s, arrived))
+    intercept_s, skew, has_emptied = line
+    delay_s -= intercept_s
+    sent_s *= skew
+    delay_s -= sent_s
+    np.maximum(delay_s, 0.0, out=delay_s)
     # The rest of a frame waits for its first packet, which is the source's doing.
     delay_s[~frame_starts] = np.nan
     return delay_s, has_emptied

@@ -103,8 +103,12 @@ def restore_rtp_sources(
         if not rows.size:
             continue
         ssrc = table.values("rtp_ssrc")[rows]
-        for source in np.unique(ssrc):
-            mine, clock_hz = rows[ssrc == source], view.clock_hz(flow)
+        parts = [rows]
+        if (ssrc != ssrc[0]).any():
+            parts = [rows[ssrc == source] for source in np.unique(ssrc)]
+        del rows, ssrc  # as long as the session
+        for mine in parts:
+            clock_hz = view.clock_hz(flow)
             sent = restore_rtp(table, mine, clock_hz=clock_hz, undo_queueing=undo_queueing)
             if sent is not None:
                 yield mine, sent
