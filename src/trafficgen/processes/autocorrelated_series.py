@@ -218,6 +218,12 @@ def _fast_lengths(count: int) -> IntArray:
     return np.sort(numbers[numbers >= count])
 
 
+def fast_length_below(count: int) -> int:
+    """Return the largest even number up to ``count`` without prime factors above 5."""
+    lengths = _fast_lengths(int(count / _LONGER))
+    return int(lengths[lengths <= count][-1])
+
+
 def normal_scores(count: int) -> FloatArray:
     """Compute the ascending normal scores of a sample, read only, shape (count,)."""
     return _scores(count) if count <= _LONG_SERIES else _scores.__wrapped__(count)

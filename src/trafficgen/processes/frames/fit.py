@@ -18,7 +18,7 @@ from trafficgen.processes.frames.timing import (
     score_spectrum,
     scores_within_types,
 )
-from trafficgen.processes.trains.fit import find_trains
+from trafficgen.processes.trains.fit import find_trains, gaps_before
 from trafficgen.units import BoolArray, FloatArray, IntArray, s_from_ns
 
 _NAMES: tuple[FrameName, ...] = ("key", "predicted", "bidirectional")
@@ -82,11 +82,12 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
     shares = frames.counts - (0 if lead_gap_s is None else leads)
     gap_scale, gap_sample = _gap_within(packets, frames, shares)
     paced = gap_scale == "frame"
-    before_s, trains = np.append(np.nan, packets.gap_s), None
+    trains = None
     if gap_sample.size and _log_spread(gap_sample, packets.tick_s) > _LIMITS.regular_spread:
+        before_s = gaps_before(packets)
         trains = find_trains(before_s, packets.ip_bytes, first=frames.first, sized=False)
-    sizes = frames.frame_bytes.astype(np.float64)
-    found = find_group(sizes)
+        del before_s  # as long as the session
+    found = find_group(frames.frame_bytes)
     grouped = found is not None
     timing = fit_timing(frames, gap_s=gap_sample, paced=paced, grouped=grouped, fit=fit)
     if timing is None:
@@ -97,7 +98,8 @@ def _fit_frames(packets: PhasePackets, frames: Frames, fit: LawFitter) -> Fitted
             frames, timing, shares, gap_sample, packets.tick_s
         )
     if trains is not None:
-        gap_scale, gap_sample = "packet", np.delete(before_s, frames.first)
+        gap_scale, gap_sample = "packet", np.delete(gaps_before(packets), frames.first)
+    sizes = frames.frame_bytes.astype(np.float64)
     types = found.types if found else np.zeros(frames.first.size, dtype=np.int64)
     group, scores = None, scores_within_types(sizes, types)
     if found is not None:
@@ -150,16 +152,15 @@ def _gap_within(
     """
     within = np.ones(packets.time_ns.size, dtype=np.bool_)
     within[frames.first] = False
-    gap_s = s_from_ns(np.diff(packets.time_ns, prepend=packets.time_ns[0])[within])
+    gap_s = packets.gap_s[within[1:]]
     if gap_s.size == 0:
         return "packet", gap_s
-    frame = np.repeat(np.arange(frames.first.size), frames.counts)[within]
     several = shares > 1
     gaps_of_whole = shares / np.maximum(shares - 1, 1)
     whole_s = (frames.end_s - frames.start_s)[several] * gaps_of_whole[several]
     by_bytes_s = gap_s * float(packets.ip_bytes.max()) / np.maximum(packets.ip_bytes[within], 1)
     samples: dict[GapScale, FloatArray] = {"packet": gap_s, "frame": whole_s, "bytes": by_bytes_s}
-    shared = gap_s * shares[frame]
+    shared = gap_s * np.repeat(shares, frames.counts - 1)
     spread = {
         "packet": _log_spread(gap_s, packets.tick_s),
         "frame": _log_spread(shared, packets.tick_s) + 0.1,

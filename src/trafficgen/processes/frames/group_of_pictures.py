@@ -66,7 +66,7 @@ class FoundGroup:
     places: IntArray  #: frames since the key frame
 
 
-def find_group(frame_bytes: FloatArray) -> FoundGroup | None:
+def find_group(frame_bytes: FloatArray | IntArray) -> FoundGroup | None:
     """Find the groups of pictures that the sizes of frames show, or None.
 
     Sizes are compared with the median of their neighbours. Key frames are those above the widest
@@ -88,11 +88,11 @@ def _median_of_neighbours(values: FloatArray) -> FloatArray:
     half = _LIMITS.window // 2
     mirrored = np.pad(values, half, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(mirrored, _LIMITS.window)
-    medians = [
-        np.partition(windows[start : start + _BLOCK], half, axis=1)[:, half]
-        for start in range(0, values.size, _BLOCK)
-    ]
-    return np.concatenate(medians)
+    medians = np.empty(values.size)
+    for start in range(0, values.size, _BLOCK):
+        part = np.partition(windows[start : start + _BLOCK], half, axis=1)
+        medians[start : start + _BLOCK] = part[:, half]
+    return medians
 
 
 def _drop_neighbours(keys: IntArray) -> IntArray:

@@ -13,6 +13,7 @@ from trafficgen.distributions.two_samples import ks_distance, mean_ranks
 from trafficgen.flows import Bursts, segment_bursts
 from trafficgen.imports import special
 from trafficgen.model_parts.estimate import Estimate
+from trafficgen.processes.autocorrelated_series import fast_length_below
 from trafficgen.processes.base import to_playable
 from trafficgen.processes.fitting import LawFitter, PhasePackets
 from trafficgen.processes.frames.sample import order_by_spectrum, order_lateness, schedule_frames
@@ -64,6 +65,8 @@ class SpectrumLimits:
     line_share: float = 0.02
     neighbours: int = 8
     most_lines: int = 8
+    #: From this length on a series is cut to one whose transform is fast.
+    long_series: int = 1_000_000
 
 
 class ClockLimits:
@@ -382,9 +385,14 @@ def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
 
     The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so
     that slow changes keep their power. Frequencies that stand out are lines. Scores are normal, or
-    the values themselves where sums of them matter.
+    the values themselves where sums of them matter. Of a million scores or more a few of the last
+    are left out: transforms of most lengths take several times the memory of one without large
+    prime factors.
     """
     count = scores.size
+    if count >= _SPECTRA.long_series:
+        count = fast_length_below(count)
+        scores = scores[:count]
     if count < _SPECTRA.fewest_values or float(np.ptp(scores)) == 0:
         return None
     power = np.abs(np.fft.rfft(scores - scores.mean())) ** 2

@@ -65,7 +65,7 @@ def propose_trains(packets: PhasePackets, fit: LawFitter) -> FittedProcess | Non
 def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess | None:
     """Return a process that has the order of its packets too; None where they look independent."""
     if isinstance(process, RenewalProcess):
-        trains = find_trains(_gaps_before(packets), packets.ip_bytes)
+        trains = find_trains(gaps_before(packets), packets.ip_bytes)
         if trains is not None:
             trains = trains.model_copy(update={"clock": find_clock(packets.gap_s)})
         return _with_trains(process, trains)
@@ -73,12 +73,12 @@ def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess |
         bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
         first = bursts.first
         del bursts  # a number a packet, which the search has better use for
-        trains = find_trains(_gaps_before(packets), packets.ip_bytes, first=first)
+        trains = find_trains(gaps_before(packets), packets.ip_bytes, first=first)
         return _with_trains(process, trains)
     return None
 
 
-def _gaps_before(packets: PhasePackets) -> FloatArray:
+def gaps_before(packets: PhasePackets) -> FloatArray:
     """Return the gap before each packet, s, NaN before the first one, shape (n,)."""
     before_s = np.empty(packets.time_ns.size)
     before_s[0] = math.nan
@@ -113,7 +113,7 @@ def add_order(process: PacketProcess, packets: PhasePackets, fit: LawFitter) -> 
     changed = {"order": _keep_ranks(*ranks), "pause_s": pause_s, "dependence": within}
     if process.trains is None:
         changed["trains"] = find_trains(
-            _gaps_before(packets), packets.ip_bytes, first=bursts.first, known=True
+            gaps_before(packets), packets.ip_bytes, first=bursts.first, known=True
         )
     return process.model_copy(update=changed)
 

@@ -155,14 +155,16 @@ class TrainOrder(DrawnPart):
             starts = ends - counts
             self._align_ends(rows, counts, starts)
         any_rank = generator.random(starts.size)
-        noise = generator.random((2 if self.size_rank.size else 1, rows.size))
-        scores = _core.rank_scores(self.gap_rank, rows, noise[0], _SPREAD)
-        scores[starts] = any_rank + noise[0, starts] * _SPREAD
+        noise = generator.random(rows.size)
+        scores = _core.rank_scores(self.gap_rank, rows, noise, _SPREAD)
+        scores[starts] = any_rank + noise[starts] * _SPREAD
         gaps_s = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
-            scores = _core.rank_scores(self.size_rank, rows, noise[1], _SPREAD)
+            del scores  # as long as the session
+            generator.random(out=noise)
+            scores = _core.rank_scores(self.size_rank, rows, noise, _SPREAD)
             if counts is not None:
-                of_last, scores[ends - 1] = scores[ends - 1], noise[1, ends - 1]
+                of_last, scores[ends - 1] = scores[ends - 1], noise[ends - 1]
             sizes = _core.order_sizes_by_scores(scores, sizes)
             if last_sizes is not None:
                 last_sizes = _core.order_sizes_by_scores(of_last, last_sizes)
