@@ -2,6 +2,7 @@
 
 from trafficgen.flows.bursts import (
     Bursts,
+    burst_starts,
     find_burst_threshold_s,
     gamma_to_exponential,
     segment_bursts,
@@ -48,6 +49,7 @@ __all__ = [
     "Session",
     "SessionView",
     "all_sessions",
+    "burst_starts",
     "choose_session",
     "choose_sessions",
     "clock_tick_ns",

@@ -97,11 +97,8 @@ def segment_bursts(time_ns: IntArray, size_bytes: WholeArray, *, threshold_s: fl
 
     Times ascend; both arrays have shape (n,).
     """
-    within = np.empty(max(0, time_ns.size - 1), dtype=np.bool_)
-    for row in range(0, within.size, BLOCK):
-        gap_s = s_from_ns(np.diff(time_ns[row : row + BLOCK + 1]))
-        np.less_equal(gap_s, threshold_s, out=within[row : row + BLOCK])
-    first = np.concatenate(([0], np.flatnonzero(~within) + 1))[: time_ns.size]
+    begins = _begins_burst(time_ns, threshold_s=threshold_s)
+    first = np.flatnonzero(begins)
     packets = np.diff(np.append(first, time_ns.size))
     return Bursts(
         threshold_s=threshold_s,
@@ -110,8 +107,22 @@ def segment_bursts(time_ns: IntArray, size_bytes: WholeArray, *, threshold_s: fl
         size_bytes=np.add.reduceat(size_bytes, first).astype(np.float64),
         start_ns=time_ns[first],
         end_ns=time_ns[first + packets - 1],
-        within=within,
+        within=~begins[1:],
     )
+
+
+def burst_starts(time_ns: IntArray, *, threshold_s: float) -> IntArray:
+    """Return the index of the first packet of each burst, shape (b,), as :class:`Bursts` has it."""
+    return np.flatnonzero(_begins_burst(time_ns, threshold_s=threshold_s))
+
+
+def _begins_burst(time_ns: IntArray, *, threshold_s: float) -> BoolArray:
+    """Return which packets are the first of a burst, shape (n,)."""
+    begins = np.ones(time_ns.size, dtype=np.bool_)
+    for row in range(0, max(0, time_ns.size - 1), BLOCK):
+        gap_s = s_from_ns(np.diff(time_ns[row : row + BLOCK + 1]))
+        np.greater(gap_s, threshold_s, out=begins[1:][row : row + BLOCK])
+    return begins
 
 
 def find_burst_threshold_s(gap_s: FloatArray, *, tick_s: float = 1e-9) -> float | None:

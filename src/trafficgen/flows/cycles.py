@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
+from trafficgen.flows import burst_starts, find_burst_threshold_s, gaps_s
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
 
@@ -79,7 +79,7 @@ def cut_into_cycles(
     """
     limits, paused = CYCLE_LIMITS, is_paused(time_ns, pause_s=pause_s)
     threshold_s = find_burst_threshold_s(gaps_s(time_ns), tick_s=tick_s) or 0.0
-    bursts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
+    bursts = burst_starts(time_ns, threshold_s=threshold_s)
     shortest_s = max(limits.shortest_s, _duration_s(time_ns) / limits.most)
     longest_s = s_from_ns(int(np.diff(time_ns[bursts]).max(initial=0)))
     if not paused and longest_s > limits.longest_burst_s:
@@ -87,7 +87,7 @@ def cut_into_cycles(
         bursts = np.arange(time_ns.size, dtype=np.int64)
     periods = bursts
     if paused:
-        periods = segment_bursts(time_ns, size_bytes, threshold_s=pause_s).first
+        periods = burst_starts(time_ns, threshold_s=pause_s)
         shortest_s = limits.shortest_period * _mean_period_s(time_ns[periods])
         bursts = np.union1d(bursts, periods) if bursts.size < time_ns.size else periods
     starts = thin_starts(time_ns, periods, shortest_ns=ns_from_s(shortest_s))

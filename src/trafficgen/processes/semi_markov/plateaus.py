@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trafficgen import _core
-from trafficgen.flows import find_burst_threshold_s, gaps_s, segment_bursts
+from trafficgen.flows import burst_starts, find_burst_threshold_s, gaps_s
 from trafficgen.flows.cycles import CYCLE_LIMITS, thin_starts
 from trafficgen.units import FloatArray, IntArray, ns_from_s, s_from_ns
 
@@ -98,15 +98,17 @@ def cut_into_units(time_ns: IntArray, size_bytes: IntArray, *, tick_s: float) ->
     gap_s = gaps_s(time_ns)
     span_s, pause_s = float(gap_s.sum()), CYCLE_LIMITS.pause_s
     if gap_s[gap_s > pause_s].sum() >= CYCLE_LIMITS.paused_share * span_s > 0:
-        starts = segment_bursts(time_ns, size_bytes, threshold_s=pause_s).first
+        starts = burst_starts(time_ns, threshold_s=pause_s)
         shortest_s = span_s / min(max(1, starts.size), _LIMITS.most_units)
     else:
         threshold_s = burst_threshold_s(gap_s, tick_s=tick_s) or 0.0
-        starts = segment_bursts(time_ns, size_bytes, threshold_s=threshold_s).first
+        del gap_s  # as long as the session
+        starts = burst_starts(time_ns, threshold_s=threshold_s)
         dense_s = _LIMITS.starts_of_unit * span_s / max(1, starts.size)
         shortest_s = max(_LIMITS.shortest_unit_s, dense_s, span_s / _LIMITS.most_units)
     rows = thin_starts(time_ns, starts, shortest_ns=ns_from_s(shortest_s))
-    total = np.concatenate(([0.0], np.cumsum(size_bytes, dtype=np.float64)))
+    total = np.zeros(size_bytes.size + 1)
+    np.cumsum(size_bytes, dtype=np.float64, out=total[1:])
     return RateUnits(time_ns[rows], np.diff(total[rows]), s_from_ns(np.diff(time_ns[rows])))
 
 
