@@ -1,5 +1,7 @@
 //! Words put in order by some of their bits.
 
+use std::borrow::Cow;
+
 /// Bits that one pass looks at: as many counters stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
 const BUCKETS: usize = 1 << DIGIT_BITS;
@@ -74,10 +76,10 @@ pub fn mean_ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Values in ascending order.
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+/// Values in ascending order; no others where they are so already.
+pub(super) fn sorted(values: &[f64]) -> Cow<'_, [f64]> {
     if values.is_sorted() {
-        return values.to_vec();
+        return Cow::Borrowed(values);
     }
     let mut words = Vec::new();
     order_values(values.len(), |place| values[place], &mut words, &mut Vec::new());

@@ -167,7 +167,7 @@ pub fn deal_spacings(spacings: &[f64], needs: &[f64], numbers: &[f64]) -> Vec<f6
     let (mut words, mut dealt) = (Vec::new(), vec![0.0; spacings.len()]);
     order_values(needs.len(), |place| -needs[place], &mut words, &mut Vec::new());
     let mut pool: Vec<f64> = Vec::new();
-    let mut left = ascending.into_iter().rev().peekable();
+    let mut left = ascending.iter().copied().rev().peekable();
     for (word, number) in words.into_iter().zip(numbers) {
         let burst = word as u32 as usize;
         pool.extend(std::iter::from_fn(|| left.next_if(|spacing| *spacing > needs[burst])));

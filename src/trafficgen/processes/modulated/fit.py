@@ -93,7 +93,9 @@ def _rate_class(
     """Fit the laws of one class of rates; None where it has no gaps."""
     gap_s = packets.gap_s
     within = mine[:-1] & (gap_s < width_s)
-    known_s = np.where(within, gap_s, math.nan)
+    known_s = np.append(math.nan, gap_s)
+    known_s[1:][~within] = math.nan
+    known_s = known_s[mine]
     threshold_s = packets.threshold_s
     idle, burst_packets = None, None
     pause = gap_s > (math.inf if threshold_s is None else threshold_s)
@@ -109,11 +111,13 @@ def _rate_class(
         )
     if not within.any():
         return None
+    del gap_s, pause, long  # as long as the session
     sizes = packets.ip_bytes[mine]
-    trains = find_trains(np.append(math.nan, known_s)[mine], sizes)
+    trains = find_trains(known_s, sizes)
+    del known_s
     return RateClass(
         up_to_bytes=bound,
-        gap_s=fit.law(f"class {number} gap_s", gap_s[within], "s"),
+        gap_s=fit.law(f"class {number} gap_s", packets.gap_s[within], "s"),
         idle_s=idle,
         burst_packets=burst_packets,
         packet_bytes=fit.law(f"class {number} packet_bytes", sizes, "bytes"),

@@ -53,7 +53,9 @@ class RenewalLaws(PlayableProcess):
         sizes = draw_sizes(self.packet_bytes, time_s.size, generator_of("packet_bytes"))
         if self.trains is not None and time_s.size > 1:
             # The first gap is that before the second packet: the first one's is any.
-            gaps_s = np.diff(time_s, prepend=time_s[0])
+            first_s = time_s[0]
+            gaps_s = np.diff(time_s, prepend=first_s)
+            del time_s  # as long as the session
             gaps_s[1:], sizes[1:] = self.trains.arrange(
                 gaps_s[1:],
                 sizes[1:],
@@ -62,7 +64,8 @@ class RenewalLaws(PlayableProcess):
             )
             if clock is not None:
                 gaps_s[1:] = clock.keep(gaps_s[1:])
-            time_s = time_s[0] + np.cumsum(gaps_s)
+            time_s = np.cumsum(gaps_s, out=gaps_s)
+            time_s += first_s
             if clock is not None:
                 within = int(np.searchsorted(time_s, span.end_s))
                 time_s, sizes = time_s[:within], sizes[:within]

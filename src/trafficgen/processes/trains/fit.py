@@ -11,7 +11,7 @@ import numpy as np
 
 from trafficgen.distributions.fitting.ticks import Sample
 from trafficgen.distributions.two_samples import mean_ranks
-from trafficgen.flows import segment_bursts
+from trafficgen.flows import burst_starts, segment_bursts
 from trafficgen.processes.bursts.fit import fit_pauses, fit_simple
 from trafficgen.processes.bursts.model import BurstProcess
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
@@ -70,9 +70,7 @@ def add_trains(process: PacketProcess, packets: PhasePackets) -> PacketProcess |
             trains = trains.model_copy(update={"clock": find_clock(packets.gap_s)})
         return _with_trains(process, trains)
     if isinstance(process, BurstProcess):
-        bursts = segment_bursts(packets.time_ns, packets.ip_bytes, threshold_s=process.threshold_s)
-        first = bursts.first
-        del bursts  # a number a packet, which the search has better use for
+        first = burst_starts(packets.time_ns, threshold_s=process.threshold_s)
         trains = find_trains(gaps_before(packets), packets.ip_bytes, first=first)
         return _with_trains(process, trains)
     return None

@@ -12,7 +12,7 @@ import numpy as np
 from trafficgen import _core
 from trafficgen.processes.base import DrawnPart, UintArray, plays, to_playable
 from trafficgen.processes.trains.model import RANK_DIGITS, TrainClock, Trains
-from trafficgen.units import BoolArray, FloatArray, IntArray
+from trafficgen.units import BLOCK, BoolArray, FloatArray, IntArray
 
 #: Shortest mean length of a stretch where packets come without bursts: long against the correlation
 #: of neighbours.
@@ -135,6 +135,7 @@ class TrainOrder(DrawnPart):
     ) -> tuple[FloatArray, UintArray]:
         """Order gaps and sizes as in trains; both have a value a packet and come in any order.
 
+        Gaps are ordered in their own memory.
         ``counts`` are the packets of bursts: each follows a stored burst of about its length, near
         in time to what the burst before follows, or that at its place in stored time, from 0 to 1,
         where there are ``places``; the gap before its first packet is any.
@@ -158,13 +159,16 @@ class TrainOrder(DrawnPart):
         noise = generator.random(rows.size)
         scores = _core.rank_scores(self.gap_rank, rows, noise, _SPREAD)
         scores[starts] = any_rank + noise[starts] * _SPREAD
-        gaps_s = _core.order_by_scores(scores, gaps_s)
+        del noise  # as long as the session, as the next ones are
+        gaps_s.sort()
+        gaps_s[:] = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
-            del scores  # as long as the session
-            generator.random(out=noise)
+            del scores
+            noise = generator.random(rows.size)
             scores = _core.rank_scores(self.size_rank, rows, noise, _SPREAD)
             if counts is not None:
                 of_last, scores[ends - 1] = scores[ends - 1], noise[ends - 1]
+            del noise, rows
             sizes = _core.order_sizes_by_scores(scores, sizes)
             if last_sizes is not None:
                 last_sizes = _core.order_sizes_by_scores(of_last, last_sizes)
@@ -204,11 +208,12 @@ class TrainOrder(DrawnPart):
     def _align_ends(self, rows: UintArray, counts: IntArray, starts: IntArray) -> None:
         """Let each burst end as the one that it follows, from half of the shorter one on."""
         stored_ends = np.sort(self.first + self.packets - 1)
-        last = stored_ends[np.searchsorted(stored_ends, rows[starts])]
-        shared = np.minimum(counts, last - rows[starts] + 1)
-        aligned = np.maximum(shared // 2, 1)
-        left = np.arange(aligned.sum()) - np.repeat(np.cumsum(aligned) - aligned, aligned)
-        rows[np.repeat(starts + counts - 1, aligned) - left] = np.repeat(last, aligned) - left
+        for burst in range(0, counts.size, BLOCK):
+            start, count = starts[burst : burst + BLOCK], counts[burst : burst + BLOCK]
+            last = stored_ends[np.searchsorted(stored_ends, rows[start])]
+            aligned = np.maximum(np.minimum(count, last - rows[start] + 1) // 2, 1)
+            left = np.arange(aligned.sum()) - np.repeat(np.cumsum(aligned) - aligned, aligned)
+            rows[np.repeat(start + count - 1, aligned) - left] = np.repeat(last, aligned) - left
 
     def arrange_bursts(
         self,
