@@ -15,7 +15,7 @@ from trafficgen.capture.session import open_session
 from trafficgen.flows import SessionView, clock_tick_ns, resegment
 from trafficgen.options import DataFrame, takes
 from trafficgen.progress import report_step
-from trafficgen.tables import PacketTable
+from trafficgen.tables import PacketTable, compact_ip_bytes
 from trafficgen.validation.comparison import Comparison
 from trafficgen.validation.measurement import (
     BASELINES,
@@ -85,7 +85,7 @@ def compare(
         reference, options.choose_reference(), how, packet_bytes=COMPARE_PACKET_BYTES, window=window
     )
     table = measured.view.table
-    packets = count_pieces(table.ip_bytes) if options.undo_offload else len(table)
+    packets = count_pieces(compact_ip_bytes(table)) if options.undo_offload else len(table)
     left = replace(how, memory_bytes=budget.memory_after(packets))
     judged = open_session(
         candidate,
