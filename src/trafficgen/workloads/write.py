@@ -36,8 +36,8 @@ from trafficgen.workloads.storage import deliver
 _MADE_BYTES, _HELD_BYTES, _STORED_BYTES = 200, 100, 40
 #: Packets that take less than this share of the memory are made in memory.
 _IN_MEMORY_SHARE = 0.5
-#: Share of the memory for the merge, beside writer, flow table and interpreter, and for one block,
-#: beside the others that are made at the same time.
+#: Share of the memory for the merge: more leaves too little for writer, flow table and interpreter;
+#: and for one block: more leaves no room for the others that are made at the same time.
 _MERGE_SHARE, _BLOCK_SHARE = 0.3, 0.2
 #: A block of fewer packets costs more than it saves, however small the memory.
 _FEWEST_BLOCK_PACKETS = 1 << 14
