@@ -117,7 +117,8 @@ def find_unusual_pauses(gap_s: FloatArray, *, tick_s: float) -> list[int]:
 def _count_expected(others_s: FloatArray, pause_s: float) -> float:
     """Return how many pauses this long the law of the others has among as many."""
     n = others_s.size
-    ascending = np.log(np.maximum(others_s, 1e-9))
+    ascending = np.maximum(others_s, 1e-9)
+    np.log(ascending, out=ascending)
     spread = max(1e-3, float(ascending.std(ddof=1)))
     statistic = (np.log(pause_s) - float(ascending.mean())) / (spread * np.sqrt(1 + 1 / n))
     log_normal = float(special.stdtr(n - 1, -statistic))

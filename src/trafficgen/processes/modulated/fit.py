@@ -8,6 +8,7 @@ import numpy as np
 
 from trafficgen.distributions.fitting.empirical import quantile_points
 from trafficgen.distributions.law import Atom, Law, QuantilePoint
+from trafficgen.flows import sum_in_bins
 from trafficgen.processes.autocorrelated_series import sample_autocorrelation
 from trafficgen.processes.fitting import FittedProcess, LawFitter, PhasePackets, Proposal
 from trafficgen.processes.modulated.model import ModulatedProcess, RateClass
@@ -56,16 +57,19 @@ def propose_modulated(packets: PhasePackets, fit: LawFitter) -> FittedProcess | 
     bins = int(packets.span_s / width_s)
     if bins < _LIMITS.fewest:
         return None
-    bin_of = (packets.time_ns - start_ns) // ns_from_s(width_s)
-    inside = bin_of < bins
-    weights = packets.ip_bytes[inside].astype(np.float64)
-    size_bytes = np.bincount(bin_of[inside], weights=weights, minlength=bins).astype(np.float64)
+    bin_ns = ns_from_s(width_s)
+    size_bytes = sum_in_bins(
+        packets.time_ns, packets.ip_bytes, start_ns=start_ns, bin_ns=bin_ns, bins=bins
+    )
     most_lags = min(_LIMITS.most_lags, int(bins * _LIMITS.largest_lag_share))
     correlation = sample_autocorrelation(
         size_bytes, min(most_lags, round(_LIMITS.lags_s / width_s))
     )
     bounds = _class_bounds(size_bytes, packets=packets.time_ns.size)
-    class_of = np.searchsorted(bounds, size_bytes, side="left")[np.minimum(bin_of, bins - 1)]
+    bin_of = (packets.time_ns - start_ns) // bin_ns
+    np.minimum(bin_of, bins - 1, out=bin_of)
+    class_of = np.searchsorted(bounds, size_bytes, side="left").astype(np.uint8)[bin_of]
+    del bin_of  # as long as the session
     classes = []
     for number, bound in enumerate([*bounds, None]):
         found = _rate_class(packets, class_of == number, bound, fit, number=number, width_s=width_s)
