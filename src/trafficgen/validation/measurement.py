@@ -122,7 +122,7 @@ def sum_media(view: SessionView) -> Totals:
     return Totals(
         packets=int(view.media_ip_bytes.size),
         ip_bytes=int(view.media_ip_bytes.sum()),
-        payload_bytes=int(view.table.payload_bytes[view.media].sum()),
+        payload_bytes=int(view.table.values("payload_bytes")[view.media].sum(dtype=np.int64)),
         duration_s=span_s(view.media_time_ns),
     )
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from trafficgen.flows import SessionView, sessions_of_packets
 from trafficgen.processes.autocorrelated_series import dot_product
-from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, s_from_ns
+from trafficgen.tables import compact_ip_bytes
+from trafficgen.units import BITS_PER_BYTE, BoolArray, FloatArray, IntArray, WholeArray, s_from_ns
 
 #: Name of a feature -> what it is, for people. Logarithms are decimal; gaps are within flows.
 FEATURES: Mapping[str, str] = {
@@ -81,7 +82,7 @@ class SessionRows:
 
     time_s: FloatArray
     ip_bytes: FloatArray
-    flow: IntArray
+    flow: WholeArray
     to_server_s: FloatArray
 
     @property
@@ -105,8 +106,8 @@ def split_sessions(view: SessionView) -> list[SessionRows]:
         found.append(
             SessionRows(
                 time_s=s_from_ns(time_ns - time_ns[0]),
-                ip_bytes=table.ip_bytes[media].astype(np.float64),
-                flow=table.flow[media].astype(np.int64),
+                ip_bytes=compact_ip_bytes(table)[media].astype(np.float64),
+                flow=table.flow[media],
                 to_server_s=s_from_ns(table.time_ns[from_server] - time_ns[0]),
             )
         )
