@@ -51,3 +51,14 @@ def test_a_last_frame_out_of_order_does_not_tilt_the_line() -> None:
     assert line is not None
     assert line == pytest.approx((0.1, 0.0), abs=1e-9)
     assert steady_line(x, congested + 0.002 * x, loose_ends=True) is None  # no clock is so far off
+
+
+def test_the_line_below_many_delays_is_that_of_the_few_that_touch_it() -> None:
+    generator = np.random.default_rng(2)
+    x = np.sort(generator.uniform(0, 3600, 200_000))
+    y = 0.05 + 4e-5 * x + generator.gamma(2.0, 0.01, x.size)
+    low = np.flatnonzero(y - 4e-5 * x < 0.0502)
+    assert lower_line(x, y) == pytest.approx(lower_line(x[low], y[low]), rel=1e-9)
+    # 2 s each, of which some in the middle have no packet.
+    gone = (x < 1000) | (x > 1100)
+    assert steady_line(x[gone], y[gone]) == pytest.approx(lower_line(x[gone], y[gone]))

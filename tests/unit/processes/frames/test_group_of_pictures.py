@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 
 from trafficgen.processes.frames.group_of_pictures import find_group, fit_profile
@@ -90,3 +92,15 @@ def test_a_profile_is_found_where_places_say_something_of_sizes_and_only_there()
     for seed in range(20):
         slow = np.cumsum(np.random.default_rng(seed).normal(size=places.size))
         assert fit_profile((slow - slow.mean()) / slow.std(), places).size == 0
+
+
+def test_long_series_keep_no_windows_of_their_sizes() -> None:
+    sizes = encoder(200_000, 50, key=8, spread=0.3, seed=6)
+    tracemalloc.start()
+    found = find_group(sizes)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found is not None
+    assert found.group.first_key_frame == 0
+    # A window of 25 values for each frame would be 40 MB by itself.
+    assert peak_bytes < 40_000_000

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from trafficgen._core import spectral_ranks
-from trafficgen.processes.autocorrelated_series import Spectrum
+from trafficgen.processes.autocorrelated_series import Spectrum, fast_length_below
 from trafficgen.processes.autocorrelated_series import spectral_ranks as ranks_with
+from trafficgen.processes.frames.timing import score_spectrum
 from trafficgen.units import FloatArray, IntArray
 
 
@@ -158,3 +159,21 @@ def test_a_length_is_chosen_into_which_a_strict_period_fits() -> None:
     ranks = ranks_with(spectrum, 4999, np.random.default_rng(0))
     spectral = np.abs(np.fft.rfft(ranks[: 4999 // 48 * 48] - np.mean(ranks))) ** 2
     assert spectral[4999 // 48] > 0.8 * spectral[1:].sum()
+
+
+def test_the_spectrum_of_a_long_series_is_that_of_all_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count = 131_101  # a prime number, whose transform takes most memory
+    noise = np.random.default_rng(3).normal(size=count + 20)
+    scores = np.convolve(noise, np.ones(21), "valid") + np.sin(np.arange(count) * 2 * np.pi / 25)
+    whole = score_spectrum(scores)
+    monkeypatch.setattr("trafficgen.processes.frames.timing._SPECTRA.long_series", count)
+    cut = score_spectrum(scores)
+    assert whole is not None
+    assert cut is not None
+    assert cut != whole
+    assert fast_length_below(count) == 131_072
+    low = np.interp(cut.upper_frequency, whole.upper_frequency, np.cumsum(whole.share))
+    np.testing.assert_allclose(np.cumsum(cut.share), low, atol=0.01)
+    assert cut.lines[0].frequency == pytest.approx(1 / 25, abs=2 / count)
