@@ -151,10 +151,10 @@ def quantile_points(
     if last is not None:
         value[-1] = last
     values = np.maximum.accumulate([_round_digits(float(at)) for at in value])
-    return tuple(
-        QuantilePoint(p=_round_digits(float(at)), value=float(v))
-        for at, v in zip(p[chosen], values, strict=True)
-    )
+    rounded = [_round_digits(float(at)) for at in p[chosen]]
+    # Those of the largest of millions are alike once they are rounded: the last of them stays.
+    points = zip(rounded, values.tolist(), np.diff(rounded, append=2.0) > 0, strict=True)
+    return tuple(QuantilePoint(p=at, value=of) for at, of, is_last in points if is_last)
 
 
 def _choose_points(p: FloatArray, value: FloatArray, most: int, n: int) -> list[int]:

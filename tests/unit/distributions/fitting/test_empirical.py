@@ -46,3 +46,10 @@ def test_few_values_far_apart_stay_where_they_are() -> None:
     # three steps.
     np.testing.assert_allclose(law.cdf(sample), steps, atol=3 / sample.size)
     assert law.mean == pytest.approx(sample.mean(), rel=0.05)
+
+
+def test_points_among_the_largest_of_millions_have_probabilities_of_their_own() -> None:
+    sample = np.sort(np.random.default_rng(0).pareto(1.1, 3_750_000))
+    p = [point.p for point in quantile_points(sample)]
+    assert (p[0], p[-1]) == (0.0, 1.0)
+    assert np.all(np.diff(p) > 0)
