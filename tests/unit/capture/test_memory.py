@@ -195,16 +195,30 @@ def test_memory_of_a_fitted_window_does_not_grow_with_the_session(tmp_path: Path
     assert peaks[1] < 1.1 * peaks[0]
 
 
-def _peak_bytes(file: Path, memory_bytes: int) -> int:
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_frames_that_fill_the_memory_of_a_fit_stay_within_it(tmp_path: Path) -> None:
+    model = trafficgen.fit(EXAMPLE.with_name("rtsp_rtp_two_streams.pcap.gz")).model
+    most = Budget(500_000_000, FIT_PACKET_BYTES).most_packets
+    played = trafficgen.generate(model)
+    assert most is not None
+    duration_s = 0.95 * most * float(np.ptp(played.time_s)) / len(played)
+    file = tmp_path / "frames.pcap"
+    trafficgen.generate(model, file, duration_s=duration_s, seed=1, snaplen_bytes=80)
+    peak_bytes = _peak_bytes(file, 500_000_000, to_s=1e6)
+    assert peak_bytes < 500_000_000, peak_bytes
+
+
+def _peak_bytes(file: Path, memory_bytes: int, *, to_s: float = 5400) -> int:
     """Return the most memory that a fit of a window had, in a process of its own."""
     work = (
         "import sys, pathlib, trafficgen\n"
-        "trafficgen.fit(sys.argv[1], to_s=5400, memory_bytes=int(sys.argv[2]))\n"
+        "trafficgen.fit(sys.argv[1], memory_bytes=int(sys.argv[2]), to_s=float(sys.argv[3]))\n"
         "status = dict(line.split(':', 1) for line in"
         " pathlib.Path('/proc/self/status').read_text().splitlines())\n"
         "print(status['VmHWM'].split()[0])"
     )
-    command = [sys.executable, "-c", work, str(file), str(memory_bytes)]
+    command = [sys.executable, "-c", work, str(file), str(memory_bytes), str(to_s)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout) * 1024
 

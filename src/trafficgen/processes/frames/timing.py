@@ -66,7 +66,7 @@ class SpectrumLimits:
     neighbours: int = 8
     most_lines: int = 8
     #: From this length on a series is cut to one whose transform is fast.
-    long_series: int = 500_000
+    long_series: int = 200_000
 
 
 class ClockLimits:
@@ -385,9 +385,9 @@ def score_spectrum(scores: FloatArray) -> ScoreSpectrum | None:
 
     The periodogram is averaged in bands, three to an octave and of one frequency at the low end, so
     that slow changes keep their power. Frequencies that stand out are lines. Scores are normal, or
-    the values themselves where sums of them matter. Of half a million scores or more a few of the
-    last are left out: transforms of most lengths take several times the memory of one without
-    large prime factors.
+    the values themselves where sums of them matter. Of 200,000 scores or more a few of the last are
+    left out: transforms of most lengths take several times the memory of one without large prime
+    factors.
     """
     count = scores.size
     if count >= _SPECTRA.long_series:
