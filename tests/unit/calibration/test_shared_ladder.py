@@ -99,3 +99,16 @@ def test_rungs_of_single_segments_are_those_that_sessions_show() -> None:
     for states, rungs in zip(found.of_segment, (slow, fast), strict=True):
         assert states.tolist() == rungs
     assert found.mean_bytes == pytest.approx(ladder, rel=0.03)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 6])
+def test_rungs_of_players_that_change_them_often_are_found(seed: int) -> None:
+    # What BOLA chose at 1.2 and at 3.5 Mbit/s: no row of segments shows a rung by itself.
+    slow = [*map(int, "00000000112212120121111211212222122111222112121122")]
+    fast = [*map(int, "00000012233444342343333434434444444343444433343344444")]
+    ladder = np.array([400.0, 800.0, 1500.0, 2500.0, 4000.0]) * 250
+    title = content(seed, 60)
+    sessions = [ladder[rungs] * title[: len(rungs)] + 300 for rungs in (slow, fast)]
+    found = find_shared_ladder(sessions, [0, 0])
+    for states, rungs in zip(found.of_segment, (slow, fast), strict=True):
+        assert states.tolist() == rungs

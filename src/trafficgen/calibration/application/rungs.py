@@ -179,7 +179,7 @@ def _gain_by_policy(found: _Found, policy_log: float) -> float:
     is left out.
     """
     states = found.rungs.of_segment
-    policy_log += _begin(int(states.max()) + 1)[states[0]]
+    policy_log += weigh_beginnings(int(states.max()) + 1)[states[0]]
     return float(np.logaddexp(found.chain_log, policy_log) - found.chain_log)
 
 
@@ -215,7 +215,7 @@ def propose_means(logs: FloatArray, rungs: int) -> list[FloatArray]:
     return means
 
 
-def _begin(count: int) -> FloatArray:
+def weigh_beginnings(count: int) -> FloatArray:
     """Return how likely a player begins at each of its rungs (log), shape (count,)."""
     chances = np.full(count, (1 - _LOWEST) / count)
     chances[0] += _LOWEST
@@ -233,20 +233,30 @@ def decode_rungs(rest: FloatArray, spread: FloatArray, stay: float) -> tuple[Int
     n, count = rest.shape
     log_density = -0.5 * (rest / spread[:, None]) ** 2
     log_density -= np.log(spread * np.sqrt(2 * np.pi))[:, None]
-    log_move = np.empty((n - 1, count, count))
-    if count == 1:
-        log_move[:STARTS], log_move[STARTS:] = 0.0, np.log(stay)
-    else:
-        steps = np.arange(count) - np.arange(count)[:, None]
-        moves = _FURTHER ** np.where(steps < 0, 1 - steps, steps).astype(np.float64)
-        np.fill_diagonal(moves, 0.0)
-        moves /= moves.sum(axis=1, keepdims=True)
-        np.fill_diagonal(moves, 1.0)
-        log_move[:STARTS] = np.log(0.5 * moves)
-        log_move[STARTS:] = np.log((1 - stay) / (count - 1))
-        log_move[STARTS:, np.arange(count), np.arange(count)] = np.log(stay)
-    log_density[0] += _begin(count)
+    log_density[0] += weigh_beginnings(count)
+    log_move = weigh_moves(count, stay)
     states = most_likely_path(log_density, log_move)
     likelihood = log_density[np.arange(n), states].sum()
-    likelihood += log_move[np.arange(n - 1), states[:-1], states[1:]].sum()
+    steps = np.minimum(np.arange(n - 1), STARTS)
+    likelihood += log_move[steps, states[:-1], states[1:]].sum()
     return states, -float(likelihood)
+
+
+def weigh_moves(count: int, stay: float) -> FloatArray:
+    """Return how likely rungs follow one another (log): after each of the first segments, later.
+
+    Shape (STARTS + 1, count, count).
+    """
+    log_move = np.empty((STARTS + 1, count, count))
+    if count == 1:
+        log_move[:STARTS], log_move[STARTS:] = 0.0, np.log(stay)
+        return log_move
+    steps = np.arange(count) - np.arange(count)[:, None]
+    moves = _FURTHER ** np.where(steps < 0, 1 - steps, steps).astype(np.float64)
+    np.fill_diagonal(moves, 0.0)
+    moves /= moves.sum(axis=1, keepdims=True)
+    np.fill_diagonal(moves, 1.0)
+    log_move[:STARTS] = np.log(0.5 * moves)
+    log_move[STARTS:] = np.log((1 - stay) / (count - 1))
+    log_move[STARTS:, np.arange(count), np.arange(count)] = np.log(stay)
+    return log_move

@@ -3,13 +3,13 @@
 The size of a segment is that of its rung times what is in it: where two sessions fetched the same
 segment of a title, its content is in both sizes, so that their ratio is that of the rungs. Sizes
 are a mixed linear model of rungs (fixed effects) and segments (random ones, Henderson 1975) whose
-rungs are a hidden Markov chain in each session, found by coordinate ascent: each session in turn
-by what the others say of the content.
+rungs are a hidden Markov chain in each session, found by coordinate ascent: two sessions of a title
+at a time, by what they and the others say of the content.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +22,20 @@ from trafficgen.calibration.application.rungs import (
     STARTS,
     decode_rungs,
     propose_means,
+    weigh_beginnings,
+    weigh_moves,
 )
+from trafficgen.processes.semi_markov.rate_states import most_likely_path
 from trafficgen.units import FloatArray, IntArray
 
 #: What sizes of a title vary by (log) besides content, to begin with and at least (headers), and
 #: at most: encoders may spend bits otherwise at each rung.
 _USUAL_NOISE, _LEAST_NOISE, _MOST_NOISE = 0.003, 0.001, 0.1
+#: The search begins with rungs about this far off (log), and with players that may
+#: change them often: with this chance a rung is kept.
+_FIRST_NOISE, _FIRST_STAY = 0.04, 0.5
+#: Rungs to begin with lie evenly between all sizes, or those within this share at each end.
+_OUTER = 0.05
 #: Content varies by this (log) where nothing is known, and by no less than this.
 _USUAL_SPREAD, _LEAST_SPREAD = 0.15, 0.03
 #: Least distance of rungs (log), and most rungs.
@@ -36,8 +44,8 @@ _LEAST_LOG_STEP, _MOST_RUNGS = float(np.log(1.2)), 10
 _FAR, _MOST_ROUNDS = 2.5, 30
 #: Ladders are found when the noise changes by less than this share.
 _SETTLED = 0.01
-#: Content this many standard deviations off may be that of other rungs; files are alike up to this.
-_ODD, _SAME_FILE = 0.5, 0.02
+#: Content this many standard deviations off may be that of other rungs.
+_ODD = 0.5
 #: Ladders with up to this many rungs more than the best one are tried.
 _MORE_RUNGS = 2
 #: Two sessions show one title if their contents are correlated like this, over this many segments,
@@ -56,6 +64,7 @@ class SharedLadder:
         content: Sizes of the segments over their rung's mean, of each session.
         spread: Standard deviation of log sizes about their rungs, as far as content is not known
             from other sessions.
+        score: How unlikely all sizes are (negative log-likelihood).
     """
 
     of_segment: tuple[IntArray, ...]
@@ -63,6 +72,7 @@ class SharedLadder:
     error: FloatArray
     content: tuple[FloatArray, ...]
     spread: float
+    score: float
 
 
 def find_titles(sizes: Sequence[FloatArray], contents: Sequence[FloatArray]) -> list[int]:
@@ -138,6 +148,7 @@ def find_shared_ladder(
         error=best.error,
         content=tuple(factors[place] / mean for place in places),
         spread=float(np.sqrt(np.mean(known))),
+        score=best.score,
     )
 
 
@@ -159,6 +170,15 @@ class _Scale:
 
 
 @dataclass(frozen=True)
+class _Guess:
+    """Log sizes at the rungs, how they vary, and how likely a rung is kept."""
+
+    rungs: FloatArray
+    scale: _Scale
+    stay: float
+
+
+@dataclass(frozen=True)
 class _State:
     """Rungs of the segments, log sizes at the rungs, their errors and how sizes vary."""
 
@@ -176,18 +196,30 @@ class _Sizes:
     logs: list[FloatArray]
     places: list[IntArray]
 
+    @functools.cached_property
+    def pairs(self) -> list[list[int]]:
+        """Sessions of one title by twos; the last of an odd number again with that before it."""
+        groups: dict[int, list[int]] = {}
+        for session, place in enumerate(self.places):
+            groups.setdefault(int(place[0]), []).append(session)
+        return [
+            group[max(min(at, len(group) - 2), 0) :][:2]
+            for group in groups.values()
+            for at in range(0, len(group), 2)
+        ]
+
     @property
     def contents(self) -> int:
         """Number of contents, visited or not."""
         return int(max(place.max() for place in self.places)) + 1
 
     def sum_rest(
-        self, states: list[IntArray], rungs: FloatArray, *, without: int | None = None
+        self, states: list[IntArray], rungs: FloatArray, *, without: Sequence[int] = ()
     ) -> tuple[FloatArray, FloatArray]:
         """Return how often each content was seen, and the sum of log sizes less their rungs."""
         count, total = np.zeros(self.contents), np.zeros(self.contents)
         for session, (log, place) in enumerate(zip(self.logs, self.places, strict=True)):
-            if session != without:
+            if session not in without:
                 count[place] += 1
                 total[place] += log - rungs[states[session]]
         return count, total
@@ -219,10 +251,16 @@ class _Sizes:
 
 
 def _propose_starts(logs: list[FloatArray], rungs: int) -> list[FloatArray]:
-    """Return where the search begins: parts of all sizes, and the first segments of each rank."""
+    """Return where the search begins: parts of all sizes, first segments, and even steps."""
     first = [np.median([log[at] for log in logs if len(log) > at]) for at in range(STARTS)]
     pooled = np.concatenate([first, *(log[STARTS:] for log in logs)])
-    return propose_means(pooled, rungs) if rungs <= len(pooled) else []
+    if rungs > len(pooled):
+        return []
+    even = [
+        np.linspace(np.quantile(pooled, share), np.quantile(pooled, 1 - share), rungs)
+        for share in (_OUTER, 0.0)
+    ]
+    return [*propose_means(pooled, rungs), *even]
 
 
 def _improve(
@@ -250,11 +288,11 @@ def _climb(data: _Sizes, rungs: FloatArray, states: list[IntArray] | None = None
 
     Sizes alone say where segments are to begin with, if ``states`` do not.
     """
-    scale, stay = _Scale(), 0.9
-    states = states or [
-        decode_rungs(log[:, None] - rungs, np.full(len(log), scale.spread), stay)[0]
-        for log in data.logs
-    ]
+    scale, stay = _Scale(noise=_FIRST_NOISE), _FIRST_STAY
+    if states is None:
+        states = [np.zeros(len(log), dtype=np.int64) for log in data.logs]
+        for pair in data.pairs:
+            _decode_together(data, states, pair, _Guess(rungs, scale, stay), alone=True)
     for _ in range(_MOST_ROUNDS):
         earlier, noise = [one.copy() for one in states], scale.noise
         if len(np.unique(np.concatenate(states))) < len(rungs):
@@ -263,10 +301,8 @@ def _climb(data: _Sizes, rungs: FloatArray, states: list[IntArray] | None = None
         if np.any(np.diff(rungs) < _LEAST_LOG_STEP):
             return None
         scale = data.estimate_scale(states, rungs, scale)
-        for session, (log, place) in enumerate(zip(data.logs, data.places, strict=True)):
-            mean, sd = _predict(data, states, rungs, scale, without=session)
-            states[session], _ = decode_rungs((log - mean[place])[:, None] - rungs, sd[place], stay)
-        _move_together(data, states, rungs, scale, stay)
+        for pair in data.pairs:
+            _decode_together(data, states, pair, _Guess(rungs, scale, stay))
         later = np.concatenate([np.diff(one)[STARTS:] for one in states])
         stay = 1 - (np.count_nonzero(later) + 1) / (len(later) + 2)
         # Noise falls slowly to what it is, and decides which ladder is the likeliest.
@@ -281,51 +317,47 @@ def _climb(data: _Sizes, rungs: FloatArray, states: list[IntArray] | None = None
     return _State(states, rungs, error, scale, score)
 
 
-def _move_together(
-    data: _Sizes, states: list[IntArray], rungs: FloatArray, scale: _Scale, stay: float
+def _decode_together(
+    data: _Sizes, states: list[IntArray], pair: Sequence[int], guess: _Guess, *, alone: bool = False
 ) -> None:
-    """Move all segments of an odd content to other rungs, where that is likelier.
+    """Move segments of two sessions, or of one, to their likeliest rungs.
 
-    Sessions that move one by one keep rungs whose ratios are alike by chance.
+    Sessions that moved one by one would keep rungs whose ratios are alike by chance. What other
+    sessions fetched shows the content, unless these are looked at ``alone``.
     """
-    content, _ = data.estimate_content(states, rungs, scale)
-    climbing = math.log(max(len(rungs) - 1, 1))
-    steady = climbing + math.log(stay / (1 - stay))
-    for place in np.flatnonzero(np.abs(content) > _ODD * scale.spread).tolist():
-        seen = [
-            (session, at)
-            for session, places in enumerate(data.places)
-            for at in np.flatnonzero(places == place).tolist()
-        ]
-        sizes = np.array([data.logs[session][at] for session, at in seen])
-        order = np.argsort(sizes)
-        group = np.zeros(len(seen), dtype=np.int64)
-        group[order] = np.concatenate(([0], np.cumsum(np.diff(sizes[order]) > _SAME_FILE)))
-        count = int(group.max()) + 1
-        moves = np.array([*itertools.combinations(range(len(rungs)), count)])
-        if not len(moves):
-            continue
-        chosen = moves[:, group]
-        rest = sizes - rungs[chosen]
-        shrink = 1 / (scale.ratio + len(seen))
-        squares = np.sum(rest**2, axis=1) - shrink * np.sum(rest, axis=1) ** 2
-        changes = np.zeros(len(moves))
-        for column, (session, at) in enumerate(seen):
-            for near in (at - 1, at + 1):
-                if 0 <= near < len(states[session]):
-                    price = climbing if min(at, near) < STARTS else steady
-                    changes += price * (chosen[:, column] != states[session][near])
-        cost = squares / (2 * scale.noise**2) + changes
-        best = chosen[int(cost.argmin())]
-        for rung, (session, at) in zip(best.tolist(), seen, strict=True):
-            states[session][at] = rung
+    rungs, scale = guess.rungs, guess.scale
+    count, total = data.sum_rest(states, rungs, without=range(len(states)) if alone else pair)
+    shrink = scale.shrink(count)
+    lengths = [len(data.logs[one]) for one in pair]
+    place, noise, size = data.places[pair[int(np.argmax(lengths))]], scale.noise**2, len(rungs)
+    mean, variance = (total * shrink)[place], noise * shrink[place]
+    # Nothing is known of segments that a session did not fetch.
+    rests = np.zeros((len(pair), len(place), size))
+    for rest, one, length in zip(rests, pair, lengths, strict=True):
+        rest[:length] = (data.logs[one] - mean[:length])[:, None] - rungs
+    if len(pair) == 1:
+        states[pair[0]], _ = decode_rungs(rests[0], np.sqrt(noise + variance), guess.stay)
+        return
+    variance, first, second = variance[:, None, None], rests[0][:, :, None], rests[1][:, None, :]
+    both = (first + second) ** 2 / (noise + 2 * variance) + (first - second) ** 2 / noise
+    log_density = -0.25 * both
+    single = -0.5 * (first**2 + second**2) / (noise + variance)
+    log_density[min(lengths) :] = single[min(lengths) :]
+    begin, moves = weigh_beginnings(size), weigh_moves(size, guess.stay)
+    log_density[0] += begin[:, None] + begin
+    together = moves[:, :, None, :, None] + moves[:, None, :, None, :]
+    path = most_likely_path(
+        log_density.reshape(len(place), -1), together.reshape(len(moves), size**2, size**2)
+    )
+    for one, length, found in zip(pair, lengths, np.divmod(path, size), strict=True):
+        states[one] = found[:length]
 
 
 def _predict(
     data: _Sizes, states: list[IntArray], rungs: FloatArray, scale: _Scale, *, without: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of a size over its rung by what other sessions fetched."""
-    count, total = data.sum_rest(states, rungs, without=without)
+    count, total = data.sum_rest(states, rungs, without=[without])
     shrink = scale.shrink(count)
     return total * shrink, scale.noise * np.sqrt(1 + shrink)
 

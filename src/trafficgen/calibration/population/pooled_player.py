@@ -72,7 +72,13 @@ def pool_players(
     sizes = [one.video.size_bytes for one in same]
     contents = [np.array(one.application.content) for one in same]
     titles = find_titles(sizes, contents)
-    ladder = find_shared_ladder(sizes, titles, [_measure_rungs(one) for one in same])
+    own = [_measure_rungs(one) for one in same]
+    ladder = find_shared_ladder(sizes, titles, own)
+    if any(titles):
+        # Rungs that a session alone shows may be wrong, and so its content.
+        together = find_shared_ladder(sizes, [0] * len(same), own)
+        if together.score < ladder.score:
+            titles, ladder = [0] * len(same), together
     rungs = _make_rungs(ladder, clock)
     kbps = [rung.rate_kbps.value for rung in rungs]
     played = [

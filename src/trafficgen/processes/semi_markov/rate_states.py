@@ -246,15 +246,15 @@ def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[Floa
 def most_likely_path(log_density: FloatArray, log_transition: FloatArray) -> IntArray:
     """Find the most likely path of states (Viterbi 1967), shape (n,).
 
-    Transitions are one matrix, shape (k, k), or one a step, shape (n - 1, k, k).
+    Transitions are one matrix, shape (k, k), or one a step, the last one for all further steps.
     """
     n, count = log_density.shape
     came_from = np.zeros((n, count), dtype=np.int64)
     score, states = log_density[0], np.arange(count)
     into = np.ascontiguousarray(np.swapaxes(log_transition, -1, -2))
-    into = np.broadcast_to(into, (n - 1, count, count))
+    into = into.reshape(-1, count, count)
     for row in range(1, n):
-        candidates = into[row - 1] + score
+        candidates = into[min(row, len(into)) - 1] + score
         came_from[row] = candidates.argmax(axis=1)
         score = candidates[states, came_from[row]] + log_density[row]
     path = np.empty(n, dtype=np.int64)
