@@ -31,6 +31,7 @@ from trafficgen.calibration.application.policy import (
 from trafficgen.calibration.application.rungs import Explanation, Rungs, find_rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
+    Segments,
     are_regular,
     find_segment_clock,
     find_waits,
@@ -81,26 +82,6 @@ _NO_SEGMENTS = dict.fromkeys(
 _NO_SEGMENT_LENGTH = dict.fromkeys(
     ("segment_s", *_NO_SEGMENTS), "the player requests ranges of bytes, of any length"
 )
-
-
-@dataclass(frozen=True)
-class Segments:
-    """Segments of one kind in order.
-
-    Attributes:
-        request_s: Times of their requests, s from the first media packet, shape (n,).
-        idle_s: For how long no response was under way before each, s.
-        size_bytes: Their sizes.
-        arrival_s: When the client had the whole of each, s.
-    """
-
-    request_s: FloatArray
-    idle_s: FloatArray
-    size_bytes: FloatArray
-    arrival_s: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.request_s)
 
 
 def recognise_application(

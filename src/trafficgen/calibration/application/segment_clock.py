@@ -6,6 +6,8 @@ requests are as far apart as segments are long. While the path is the limit they
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from trafficgen.calibration.player_log.events import PlayerLog
@@ -23,6 +25,26 @@ _SAME_PART, _SAME_S = 0.01, 0.05
 #: Standard errors to each side of a 95% interval: those of Student's law with 60 degrees, a little
 #: more than the normal law's 1.96, since errors are estimated from tens of segments.
 INTERVAL_ERRORS = 2.0
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Segments of one kind in order.
+
+    Attributes:
+        request_s: Times of their requests, s from the first media packet, shape (n,).
+        idle_s: For how long no response was under way before each, s.
+        size_bytes: Their sizes.
+        arrival_s: When the client had the whole of each, s.
+    """
+
+    request_s: FloatArray
+    idle_s: FloatArray
+    size_bytes: FloatArray
+    arrival_s: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.request_s)
 
 
 def find_segment_clock(request_s: FloatArray, idle_s: FloatArray) -> Estimate | None:

@@ -12,13 +12,13 @@ from trafficgen.calibration.application.policy import fit_policy
 from trafficgen.calibration.application.recognition import (
     MOST_ABOVE,
     PlayedSegments,
-    Segments,
     find_switches,
     play_segments,
 )
 from trafficgen.calibration.application.rungs import Rungs
 from trafficgen.calibration.application.segment_clock import (
     INTERVAL_ERRORS,
+    Segments,
     find_waits,
     guess_segment_clock,
 )
