@@ -264,6 +264,28 @@ def test_ranges_of_the_most_bytes_are_of_a_rung_by_what_is_behind() -> None:
     assert [one.rate_kbps.value for one in found.rungs] == pytest.approx([380, 900], rel=0.15)
 
 
+def test_a_player_that_had_nothing_to_play_begins_anew_at_another_rung() -> None:
+    """Its first ranges are too short to show a rung: that it changes there is likely."""
+    sizes: list[float] = []
+    asked: list[int] = []
+    times_s: list[float] = []
+    for begins_s, kbps in ((1.0, 900.0), (400.0, 380.0)):
+        media_s = {kbps: 0.0, 128.0: 0.0}
+        for number in range(24):
+            fetched = kbps if media_s[kbps] <= media_s[128.0] else 128.0
+            length_s = min(25.0, 1.5 * 1.2**number)
+            media_s[fetched] += length_s
+            sizes.append(fetched / 8e-3 * length_s)
+            asked.append(660 if fetched == kbps else 597)
+            times_s.append(begins_s + 4.0 * number)
+    times = np.array(times_s), np.array(times_s) + 0.1
+    exchanges = exchanges_of(sizes, times, request_bytes=np.array(asked))
+    found, _ = recognise_application(exchanges, first_media_ns=NS_PER_S)
+    assert found is not None
+    assert [one.rate_kbps.value for one in found.rungs] == pytest.approx([380, 900], rel=0.15)
+    assert [one.time_s for one in found.switches] == [400.0]
+
+
 def test_hours_of_ranges_have_rungs_in_bounded_memory() -> None:
     rates = np.repeat([250.0, 600.0], 125).tolist()
     tracemalloc.start()

@@ -137,10 +137,8 @@ def _are_ranges(video: Segments, audio: Segments) -> bool:
 
 def _recognise_ranges(video: Segments, audio: Segments, counts: Mapping[str, Any]) -> Application:
     """Recognise a player that requests ranges of bytes of video and of audio."""
-    order = np.argsort(np.concatenate([video.request_s, audio.request_s]), kind="stable")
-    size_bytes = np.concatenate([video.size_bytes, audio.size_bytes])[order]
-    found = find_range_rungs(size_bytes, order >= len(video))
     audio_kbps = measure_audio_rate(audio.request_s, audio.size_bytes)
+    found = find_range_rungs(video, audio, audio_kbps.value)
     rungs = tuple(
         Rung(rate_kbps=_scale(audio_kbps, ratio), segments=count)
         for ratio, count in zip(
