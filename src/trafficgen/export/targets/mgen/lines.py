@@ -21,6 +21,7 @@ from trafficgen.export.flow_schedule import FlowSchedule, seconds_text, share_ev
 from trafficgen.packet_files.pcap import write_capture_stream
 from trafficgen.tables import PacketTable
 from trafficgen.tables.counts import infer_flows
+from trafficgen.tables.protocols import smallest_header_bytes
 from trafficgen.tables.stream import stream_of
 from trafficgen.units import (
     ETHERNET_HEADER_BYTES,
@@ -44,8 +45,6 @@ _NO_MORE_PER_S = 0.0001
 _LINGER_US = 500_000
 #: Shortest time between writes into a connection.
 _SHORTEST_US = 1000
-#: Headers of a UDP datagram in IPv4.
-_UDP_IPV4_BYTES = 28
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def write_clone(path: Path, flow: FlowSchedule) -> None:
 
     MGEN takes times and original lengths from it; addresses are those for documentation (RFC 5737).
     """
-    ip_bytes = flow.payload_bytes + _UDP_IPV4_BYTES
+    ip_bytes = flow.payload_bytes + smallest_header_bytes("udp", ip_version=4)
     packets = {
         "time_ns": flow.time_ns,
         "flow": np.zeros(len(flow), dtype=np.uint32),
