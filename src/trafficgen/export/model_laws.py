@@ -66,9 +66,17 @@ def play_phases(model: Model, *, target: str) -> Iterator[PlayedPhase]:
 
 
 def play_phase(
-    phase: Phase, place: str, over_s: float, packets: int, purpose: str, *, target: str
+    phase: Phase, place: str, *, packets: int, over_s: float, purpose: str, target: str
 ) -> PlayedPackets:
-    """Play a phase for about so many packets, by how many it has in a time.
+    """Play a phase for about so many packets.
+
+    Args:
+        phase: The phase.
+        place: Its name in messages.
+        packets: How many are asked for.
+        over_s: Time in which its packets are counted to find how long they take, s.
+        purpose: Of the random numbers.
+        target: What is exported for, in messages.
 
     Raises:
         ExportError: If it cannot be played, or plays too little for a law.
@@ -91,8 +99,14 @@ def play_phase(
 
 
 def _played(stream: Stream, phase: Phase, name: str, *, target: str) -> PlayedPhase:
-    how = phase.duration_s, _PACKETS, f"export/{name}"
-    played = play_phase(phase, name, *how, target=target)
+    played = play_phase(
+        phase,
+        name,
+        packets=_PACKETS,
+        over_s=phase.duration_s,
+        purpose=f"export/{name}",
+        target=target,
+    )
     gap_s = np.diff(played.time_s)
     if not gap_s.any():
         raise ExportError(

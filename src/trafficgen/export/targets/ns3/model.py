@@ -41,6 +41,8 @@ from trafficgen.units import FloatArray, IntArray, bps_from_bytes, bytes_from_bp
 
 #: Packets that are played to find times on and off, and to measure distances.
 _PLAYED_PACKETS = 50_000
+#: Packets of a phase are counted over so long, s: rare ones have a rate too.
+_LONG_S = 1e6
 _MEAN_OF, _FEWEST_CYCLES = 1000, 100
 #: Time on of a packet that stands alone, s: far shorter than gaps of packets, and whole
 #: nanoseconds.
@@ -162,7 +164,9 @@ def _application(model: Model, number: int, index: int, settings: Settings) -> _
             " draw; generate packets and export those, or take gaps and sizes as independent with"
             " [--set approximate=on]"
         )
-    played = play_phase(phase, place, 1e6, _PLAYED_PACKETS, purpose=place, target="ns3")
+    played = play_phase(
+        phase, place, packets=_PLAYED_PACKETS, over_s=_LONG_S, purpose=place, target="ns3"
+    )
     packet_bytes = max(1, _packet_bytes(played) - stream.transport.header_bytes)
     on_off = _on_off(phase, played, packet_bytes, _link_bps(model, stream), settings.text("laws"))
     return _Application(number, index, stream, phase, on_off, played)
