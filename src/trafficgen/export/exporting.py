@@ -263,8 +263,8 @@ def _packets_writer(
     write: Any = target.stream_writer
     if isinstance(packets, PacketTable):
         packets, write = _select_packets(packets, target, options), target.write
-    named = {"stem": f"flow{options.flow}"} if options.flow is not None else {}
-    named = named if isinstance(write, FormatWriter) else {}
+    is_named = isinstance(write, FormatWriter) and options.flow is not None
+    named = {"stem": f"flow{options.flow}"} if is_named else {}
     return lambda folder: write(packets, folder, settings, **named)
 
 
