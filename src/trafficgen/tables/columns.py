@@ -76,6 +76,8 @@ def set_values(
 def shift_values(table: _Rows, **shifts: int) -> _Rows:
     """Return rows with a whole number added to the values of columns, by the columns' names."""
     for name, shift in shifts.items():
+        if shift == 0:
+            continue
         column = table.column(name)
         table = set_values(table, name, pc.add(column, pa.scalar(shift, type=column.type)))
     return table
