@@ -58,7 +58,7 @@ class OpenLoopSessions:
     duration_s: float | None = None
     seed: int = 0
     arrival_rate_per_s: float | None = None
-    #: As of sessions of several groups: there is nothing to say about these.
+    #: Sessions of several groups have notes of their counts; those of one model have none.
     count_text: ClassVar[str] = ""
     remarks: ClassVar[tuple[str, ...]] = ()
 

@@ -246,7 +246,8 @@ def smooth_states(log_density: FloatArray, transition: FloatArray) -> tuple[Floa
 def most_likely_path(log_density: FloatArray, log_transition: FloatArray) -> IntArray:
     """Find the most likely path of states (Viterbi 1967), shape (n,).
 
-    Transitions are one matrix, shape (k, k), or one a step, the last one for all further steps.
+    Transitions are one matrix, shape (k, k), or one for each of the first steps, shape (s, k, k),
+    the last of them for all further ones too.
     """
     n, count = log_density.shape
     came_from = np.zeros((n, count), dtype=np.int64)
