@@ -73,7 +73,7 @@ def play_phase(
     Args:
         phase: The phase.
         place: Its name in messages.
-        packets: How many are asked for.
+        packets: How many to play, about.
         over_s: Time in which its packets are counted to find how long they take, s.
         purpose: Of the random numbers.
         target: What is exported for, in messages.
