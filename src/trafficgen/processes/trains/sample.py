@@ -20,6 +20,8 @@ MEAN_PACKETS = 100
 #: A played sequence as long as the stored one changes its place in stored time this often, on
 #: average.
 _STRETCHES = 8
+#: So many sets of stretches are drawn, of which that with about the pauses of the session is taken.
+_SETS = 16
 #: A burst is put in the order of a stored burst of its length; where these are fewer than twice
 #: this, of one that is so near in the order of lengths, up or down.
 _NEAR = 4
@@ -143,8 +145,9 @@ class TrainOrder(DrawnPart):
         of random lengths follow one another (Politis and Romano 1994), from the stored start on
         for a session that ``begins``.
         """
+        gaps_s.sort()
         if counts is None:
-            rows = self._join_stretches(gaps_s.size, generator, begins=begins)
+            rows = self._join_stretches(gaps_s, generator, begins=begins)
             starts = np.flatnonzero(self._begins[rows])
         else:
             if places is None:
@@ -160,7 +163,6 @@ class TrainOrder(DrawnPart):
         scores = _core.rank_scores(self.gap_rank, rows, noise, _SPREAD)
         scores[starts] = any_rank + noise[starts] * _SPREAD
         del noise  # as long as the session, as the next ones are
-        gaps_s.sort()
         gaps_s[:] = _core.order_by_scores(scores, gaps_s)
         if self.size_rank.size:
             del scores
@@ -289,14 +291,38 @@ class TrainOrder(DrawnPart):
         return (generator.random(count)[begun] + (burst - begun) * passed) % 1.0
 
     def _join_stretches(
-        self, count: int, generator: np.random.Generator, *, begins: bool
+        self, ascending_s: FloatArray, generator: np.random.Generator, *, begins: bool
     ) -> UintArray:
         """Return the stored packet that each packet follows, in stretches of random lengths.
+
+        Where stretches have more long gaps than are to be played, or fewer, others get their place,
+        and their order is lost: of some sets of stretches the nearest one is taken.
+        """
+        count, stored = ascending_s.size, self.gap_rank.size
+        if count == 0:  # a session that ended before
+            return np.zeros(0, dtype=np.uint32)
+        stored_s = ascending_s[(self.gap_rank * count).astype(np.int64)]
+        before_s = np.concatenate(([0.0], np.cumsum(stored_s)))
+        sets = [self._draw_stretches(count, generator, begins=begins) for _ in range(_SETS)]
+
+        def _miss_s(stretches: tuple[IntArray, IntArray]) -> float:
+            first, lengths = stretches
+            again, end = np.divmod(first + lengths, stored)
+            sums_s = again * before_s[-1] + before_s[end] - before_s[first]
+            return abs(float(sums_s.sum()) - float(ascending_s.sum()))
+
+        first, lengths = min(sets, key=_miss_s)
+        return _core.join_stretches(first, lengths, count, stored)
+
+    def _draw_stretches(
+        self, count: int, generator: np.random.Generator, *, begins: bool
+    ) -> tuple[IntArray, IntArray]:
+        """Draw the first stored packet and the packets of each stretch, of so many packets in all.
 
         Stretches are those of one time of the capture, then of another: what changes slowly, as the
         rate, stays (local block bootstrap: Paparoditis and Politis 2002).
         """
-        stored, phase = self.gap_rank.size, self.session_packets
+        phase = self.session_packets
         # One time lasts for as long as the capture's did; where not all packets are stored,
         # stretches are shorter than the stored ones, and several come from about there.
         lasting = phase / _STRETCHES
@@ -304,6 +330,7 @@ class TrainOrder(DrawnPart):
         lengths = _draw_lengths(count, mean, generator)
         if begins:
             lengths[0] = max(lengths[0], int(mean))
+        lengths = np.diff(np.minimum(np.cumsum(lengths), count), prepend=0)
         anew = generator.random(lengths.size) < mean / lasting
         anew[0] = True
         begun = np.maximum.accumulate(np.where(anew, np.arange(anew.size), 0))
@@ -312,8 +339,7 @@ class TrainOrder(DrawnPart):
         chosen = generator.random(anew.size)
         chosen[0] *= not begins
         places = chosen[begun] + passed - passed[begun] + near
-        first = (places % 1.0 * stored).astype(np.int64)
-        return _core.join_stretches(first, lengths, count, stored)
+        return (places % 1.0 * self.gap_rank.size).astype(np.int64), lengths
 
 
 def _draw_lengths(count: int, mean: float, generator: np.random.Generator) -> IntArray:

@@ -364,3 +364,26 @@ def test_fewer_packets_keep_trains_of_all_lengths() -> None:
     assert set(fewer.packets) == {10, 20, 30}
     Trains.model_validate(fewer.model_dump())
     assert trains.keep(10**6) is trains
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pauses_that_came_together_are_played_together(seed: int) -> None:
+    stored, long = 4000, 400
+    ranks = np.arange(stored) / stored
+    ranks[:-long] = np.random.default_rng(0).permutation(ranks[:-long])
+    order = TrainOrder(
+        packets=np.array([stored]),
+        first=np.array([0]),
+        gap_rank=ranks,
+        size_rank=np.zeros(0),
+        session_packets=stored,
+    )
+    given_s = np.where(np.arange(stored) < long, 1.0, 0.001)
+
+    gaps_s, _ = order.arrange(
+        given_s, np.full(stored, 1000, dtype=np.uint32), np.random.default_rng(seed)
+    )
+
+    is_pause = gaps_s == 1.0
+    together = np.count_nonzero(is_pause[1:] & is_pause[:-1])
+    assert together > 0.8 * long
